@@ -9,7 +9,7 @@ from memory.core.entry_codec import read_content
 from memory.core.errors import AlreadyExists, MemoryFault
 from memory.core.records import MemoryEntry, Source
 from memory.core.scopes import list_plugged_scopes, resolve_namespace
-from memory.embedding.judge import measure_question_concern
+from memory.embedding.judge import find_holding
 from memory.host import EmbeddingModel
 from memory.logic.curation.work import FinishedWork, WorkStatus
 from memory.logic.ports import AskModel
@@ -52,7 +52,7 @@ from memory.services.knowledge.page_search import search_all_pages
 from memory.services.knowledge.pages import get_knowledge_base, open_page, write_pages
 from memory.services.recall.embedding_status import explain_words_only
 from memory.services.recall.profile import recall_profile
-from memory.services.recall.recall import recall
+from memory.services.recall.recall import recall, recall_for_node
 from memory.services.recall.team_embedding import embed_again, try_embedding_model
 from memory.services.review.contradicting import propose_contradictions
 from memory.services.review.review_queue import count_queue
@@ -98,6 +98,7 @@ __all__ = [
     "explain_words_only",
     "find_curation",
     "find_curations",
+    "find_holding",
     "forget",
     "forget_many",
     "format_value",
@@ -121,12 +122,12 @@ __all__ = [
     "lock_namespaces",
     "make_provider",
     "make_temporary_memory",
-    "measure_question_concern",
     "open_page",
     "plan_curation",
     "propose_contradictions",
     "read_content",
     "recall",
+    "recall_for_node",
     "recall_profile",
     "remember",
     "resolve_namespace",

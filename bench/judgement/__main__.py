@@ -1,7 +1,6 @@
 """Measure what memory judges right without a model: `python -m bench.judgement [--write] [--json FILE]`.
 
-It trains the probes on four in five of the sentences in `bench/judgement/sentences` and `bench/judgement/questions`,
-prints what they say of the fifth one, and plays the conversations of `bench/judgement/conversations.yml`, none of which
+It trains the probes on four in five of the sentences in the folders of `bench/judgement`, prints what they say of the fifth one, and plays the conversations of `bench/judgement/conversations.yml`, none of which
 was used for training. `--write` trains on all sentences and writes the weights that the product uses.
 """
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from bench._common import Bar, report
 from bench.judgement.conversations import list_failed, play_conversations
-from bench.judgement.sentences import read_questions, read_sentences
+from bench.judgement.sentences import read_questions, read_sentences, read_times
 from bench.judgement.training import (
     PENALTIES,
     Example,
@@ -26,14 +25,17 @@ from bench.judgement.training import (
     train_probes,
 )
 from memory.embedding import encoder
+from memory.logic.judgement.asked_facts import MIN_FORMER
 from memory.logic.judgement.judge import Judge
-from memory.logic.judgement.labels import STORED
+from memory.logic.judgement.labels import STORED, AskedTime
 from memory.logic.judgement.probes import Probe, Probes, save_probes
 
 
 BATCH: Final = 32
 # Shares of held-out sentences: facts and instructions that are stored, and others that aren't; and of conversations.
 MIN_STORED, MIN_REFUSED, MIN_CONVERSATIONS = 0.88, 0.9, 0.85
+# Shares of held-out questions about what stopped holding, and of others that count as such.
+MIN_ASKED_FORMER, MAX_TAKEN_FOR_FORMER = 0.8, 0.02
 
 
 def main() -> int:
@@ -42,7 +44,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write the weights of the product")
     options = parser.parse_args()
     sentences = read_sentences()
-    questions = read_questions()
+    questions = [*read_questions(), *read_times()]
     examples = embed_sentences([*sentences, *add_variants(sentences), *questions], encode)
     count = len(sentences) + len(questions)
     sys.stdout.write(f"{count} sentences, {len(examples)} with their variants\n")
@@ -52,6 +54,7 @@ def main() -> int:
     accuracies = {name: _measure_accuracy(probes, held_out, name) for name in PENALTIES}
     _print_confusion(probes, held_out)
     stored, refusals = _measure_storing(probes, held_out)
+    asked_former, taken_for_former = _measure_time(probes, held_out)
     passed = play_conversations(Judge(encode, probes))
     for kind, (right, total) in passed.items():
         sys.stdout.write(f"conversations, {kind:12} {right:4} of {total}\n")
@@ -63,6 +66,8 @@ def main() -> int:
     bars = [
         Bar("held-out facts that are stored", stored, MIN_STORED, at_least=True),
         Bar("held-out others that are refused", refusals, MIN_REFUSED, at_least=True),
+        Bar("held-out questions about the past", asked_former, MIN_ASKED_FORMER, at_least=True),
+        Bar("others taken for one", taken_for_former, MAX_TAKEN_FOR_FORMER),
         Bar("conversations", share, MIN_CONVERSATIONS, at_least=True),
     ]
     return report(bars, {"accuracy": accuracies, "conversations": passed}, options.json)
@@ -113,6 +118,16 @@ def _measure_storing(probes: Probes, examples: Sequence[Example]) -> tuple[float
     stored = [is_stored for is_worth, is_stored in pairs if is_worth]
     refusals = [not is_stored for is_worth, is_stored in pairs if not is_worth]
     return sum(stored) / len(stored), sum(refusals) / len(refusals)
+
+
+def _measure_time(probes: Probes, examples: Sequence[Example]) -> tuple[float, float]:
+    """Return the shares of the questions about the past, and of the others, that count as questions about the past."""
+    column = probes.time.labels.index(AskedTime.FORMER)
+    counts: dict[bool, list[bool]] = {True: [], False: []}
+    for example, shares in _predict(probes.time, examples, "time"):
+        is_former = example.sentence.time is AskedTime.FORMER
+        counts[is_former].append(bool(shares[column] >= MIN_FORMER))
+    return sum(counts[True]) / len(counts[True]), sum(counts[False]) / len(counts[False])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Reads the sentences from which the probes are trained: ``sentences/<language>.txt`` and ``questions/<language>.txt``.
+"""Reads the sentences from which the probes are trained: ``<language>.txt`` in ``sentences``, ``questions`` and ``times``.
 
 A line is ``kind attribute about change | sentence``; for the kind ``nothing`` the second word says what it is instead, and
 the third whom it concerns: ``person`` or ``world``. A line of the questions is ``concern | sentence``; they train only the
-probe for it.
+probe for it. So do the lines of the times, ``former | question`` or ``now | question``: they say whether a question about the
+person is answered by what stopped holding. All other questions are answered by what holds now.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from memory.logic.judgement.labels import About, Attribute, Change, Concern, Kind
+from memory.logic.judgement.labels import About, AskedTime, Attribute, Change, Concern, Kind
 
 
 FOLDER: Final = Path(__file__).with_name("sentences")
 QUESTIONS: Final = Path(__file__).with_name("questions")
+TIMES: Final = Path(__file__).with_name("times")
 NOTHING: Final = "nothing"
 ALL: Final = "all"  # of a wish to forget everything
 
@@ -30,6 +32,7 @@ class Sentence:
     about: About | None = None
     change: Change | None = None
     concern: Concern | None = None
+    time: AskedTime | None = None
 
 
 ReadLine = Callable[[str, str], Sentence]
@@ -46,6 +49,12 @@ def read_questions(folder: Path = QUESTIONS) -> list[Sentence]:
     return [question for path in paths for question in _read_file(path, _read_question)]
 
 
+def read_times(folder: Path = TIMES) -> list[Sentence]:
+    """Return all questions that only say which time they ask about. Raises ValueError as ``read_sentences``."""
+    paths = sorted(folder.glob("*.txt"))
+    return [question for path in paths for question in _read_file(path, _read_time)]
+
+
 def _read_file(path: Path, read: ReadLine | None = None) -> Iterator[Sentence]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
@@ -57,28 +66,38 @@ def _read_file(path: Path, read: ReadLine | None = None) -> Iterator[Sentence]:
 
 
 def _read_question(line: str, language: str) -> Sentence:
-    word, separator, text = line.partition(" | ")
-    if not separator or not text.strip():
-        raise ValueError("no sentence")
-    return Sentence(text.strip(), language, None, concern=Concern(word))
+    word, text = _split_line(line)
+    return Sentence(text, language, None, concern=Concern(word), time=AskedTime.NOW)
+
+
+def _read_time(line: str, language: str) -> Sentence:
+    word, text = _split_line(line)
+    return Sentence(text, language, None, concern=Concern.PERSON, time=AskedTime(word))
 
 
 def _read_line(line: str, language: str) -> Sentence:
-    words, separator, text = line.partition(" | ")
+    words, text = _split_line(line)
     kind, attribute, about, change = words.split()
-    if not separator or not text.strip():
-        raise ValueError("no sentence")
     if kind == NOTHING:
         concern = None if about == "-" else Concern(about)
-        return Sentence(text.strip(), language, Kind(attribute), concern=concern)
+        time = AskedTime.NOW if attribute == Kind.QUESTION else None
+        return Sentence(text, language, Kind(attribute), concern=concern, time=time)
     return Sentence(
-        text.strip(),
+        text,
         language,
         Kind(kind),
         None if attribute in ("-", ALL) else Attribute(attribute),
         None if about == "-" else About(about),
         _read_change(kind, change),
     )
+
+
+def _split_line(line: str) -> tuple[str, str]:
+    """Return the labels and the sentence."""
+    words, separator, text = line.partition(" | ")
+    if not separator or not text.strip():
+        raise ValueError("no sentence")
+    return words, text.strip()
 
 
 def _read_change(kind: str, change: str) -> Change | None:

@@ -24,6 +24,7 @@ PENALTIES: Final = {
     "about": 1.5e-4,
     "change": 1.5e-4,
     "concern": 4e-4,
+    "time": 2e-4,
 }
 
 

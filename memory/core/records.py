@@ -143,6 +143,8 @@ class MemoryQuery:
     set. ``include_former`` returns all, whenever they hold. ``for_prompt`` leaves out entries that may enter no prompt.
     ``without_lessons`` leaves out lessons of tasks, unless a key or a filter on the category asks for them.
 
+    ``by_topic`` says of a query without a text that a question asked for the facts with its filter.
+
     ``concern`` is the probability that the text concerns the person whose memory is searched. It sets a floor under what
     is found by meaning, unless there is a ``min_score``: see ``memory.core.recall.floor``. Without it there is none.
     """
@@ -162,6 +164,7 @@ class MemoryQuery:
     for_prompt: bool = False
     concern: float | None = None
     without_lessons: bool = False
+    by_topic: bool = False
 
     def __post_init__(self) -> None:
         if self.key is not None:

@@ -1,13 +1,14 @@
 """The judge of this installation: the probes on the vectors of the local encoder."""
 
 import logging
+from collections.abc import Sequence
 from functools import cache
 
 from django.conf import settings
 
-from memory.core.records import MemoryQuery
 from memory.embedding import encoder
-from memory.logic.judgement.concern import measure_concern
+from memory.logic.judgement import holding
+from memory.logic.judgement.holding import Holding
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.probes import load_probes
 
@@ -23,10 +24,10 @@ def find_judge() -> Judge | None:
     return _build_judge() if settings.MEMORY_EMBEDDER else None
 
 
-def measure_question_concern(question: str | None, scope: str) -> float | None:
-    """Return how likely the question concerns those whose memory the scope is, or None if nobody can tell."""
-    judge, query = find_judge(), MemoryQuery("", query_text=question)
-    return measure_concern(judge, query, scope) if judge and query.is_search else None
+def find_holding(sentences: Sequence[str], recalled: Sequence[str]) -> Holding | None:
+    """Find out what still holds of a person's sentences, as ``judgement.holding`` does, or None if nobody can tell."""
+    judge = find_judge()
+    return None if judge is None else holding.find_holding(judge, sentences, recalled)
 
 
 @cache

@@ -5,12 +5,11 @@ Its methods match a protocol of the engine, which this package must not import. 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
 from memory.core.errors import NotFound
-from memory.core.recall.floor import build_found
+from memory.core.provider import utc_now
 from memory.core.records import Json, MemoryEntry, MemoryQuery, PromptUse
 from memory.core.scopes import Scope, check_target
 from memory.logic.conversations.conversation_requests import (
@@ -18,10 +17,9 @@ from memory.logic.conversations.conversation_requests import (
     ConversationResult,
     parse_request,
 )
-from memory.logic.judgement.asked_facts import add_facts, find_asked_facts
-from memory.logic.judgement.concern import measure_concern
 from memory.logic.judgement.judge import Judge, Proposal
 from memory.logic.judgement.operations import LearnedChange, LearnRequest, parse_operation
+from memory.logic.judgement.question_recall import recall_for_question
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase, parse_knowledge_bases
 from memory.logic.knowledge.page_queries import MetadataFilter, PageHit, PageQuery
 from memory.logic.knowledge.page_requests import MERGE, PageWriteResult
@@ -62,7 +60,7 @@ class EnginePort(ABC):
         recency_days: float | None = None,
         min_score: float | None = None,
         valid_at: datetime | None = None,
-        include_former: bool = False,
+        include_former: bool | None = None,
         without_lessons: bool = False,
     ) -> list[MemoryEntry]:
         step = Step(scope, identity, origin, group_id)
@@ -75,11 +73,22 @@ class EnginePort(ABC):
             recency_days=recency_days,
             min_score=min_score,
             valid_at=valid_at,
-            include_former=include_former,
+            include_former=include_former or False,
             for_prompt=True,
             without_lessons=without_lessons,
         )
-        return await self.run(lambda: self._recall_with_facts(step, query, injected))
+
+        def recall() -> list[MemoryEntry]:
+            return recall_for_question(
+                self._find_judge() if query.is_search else None,
+                query,
+                scope,
+                lambda each: self._recall(step, each, injected),
+                utc_now,
+                finds_former=include_former is None,
+            )
+
+        return await self.run(recall)
 
     async def recall_profile(
         self, *, identity: Mapping[str, Json], origin: StepOrigin, injected: bool = False
@@ -87,22 +96,6 @@ class EnginePort(ABC):
         """Recall what every prompt gets about the person of the run."""
         step = Step(Scope.USER.value, identity, origin)
         return await self.run(lambda: self._recall_profile(step, injected))
-
-    def _recall_with_facts(
-        self, step: Step, query: MemoryQuery, injected: bool
-    ) -> list[MemoryEntry]:
-        """Recall what matches the text above its floor and, if it asks for a fact about the person, that fact."""
-        judge = self._find_judge() if query.is_search else None
-        if judge is None:
-            return self._recall(step, query, injected)
-        query = replace(query, concern=measure_concern(judge, query, step.scope))
-        hits = self._recall(step, query, injected)
-        asked = find_asked_facts(judge, query)
-        if asked is None or getattr(hits, "withheld", None):
-            return hits
-        facts = self._recall(step, asked.query, injected)
-        entries = add_facts(hits, facts, query.top_k, come_first=asked.come_first)
-        return build_found(entries, getattr(hits, "left_out", ()))
 
     def _find_judge(self) -> Judge | None:
         """Return the judge of messages and questions, if there is one."""

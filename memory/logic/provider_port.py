@@ -24,6 +24,7 @@ from memory.logic.conversations.conversation_requests import (
 from memory.logic.engine_port import EnginePort
 from memory.logic.entries.held_entries import hold_entry
 from memory.logic.entries.ingress import get_origin, screen_params
+from memory.logic.judgement.asked_facts import name_reason
 from memory.logic.judgement.judge import Judge, Proposal
 from memory.logic.judgement.learning import StoreLearner, propose_for_store
 from memory.logic.judgement.operations import LearnedChange, LearnRequest
@@ -84,7 +85,8 @@ class ProviderPort(EnginePort):
         return self._judge
 
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
-        return self._entries.recall(replace(query, namespace=step.namespace))
+        entries = self._entries.recall(replace(query, namespace=step.namespace))
+        return name_reason(query, entries)
 
     def _recall_profile(self, step: Step, injected: bool) -> Profile:
         return build_profile(self._entries.recall(build_profile_query(step.namespace)))

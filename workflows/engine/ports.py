@@ -121,7 +121,8 @@ class MemoryPort(Protocol):
         min_score: float | None = None,  # a search leaves out entries with a lower score
         valid_at: datetime
         | None = None,  # leaves out what didn't hold then; None: what doesn't now
-        include_former: bool = False,  # leaves out nothing because it doesn't hold
+        include_former: bool
+        | None = None,  # whether what doesn't hold is found, too; None: if the query asks about the past
         without_lessons: bool = False,  # leaves out what runs learned from their tasks
     ) -> Sequence[MemoryHit]: ...
 

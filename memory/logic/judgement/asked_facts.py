@@ -1,12 +1,12 @@
 """Tell from a question which facts about a person it asks for: "Where do I live?" asks for the home, however it was told."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.logic.judgement.judge import Judge
-from memory.logic.judgement.labels import SINGLE, TOPICS, About, Kind
+from memory.logic.judgement.labels import ASKING, SINGLE, TOPICS, About, Kind
 from memory.logic.judgement.related_entries import ABOUT, ATTRIBUTE
 
 
@@ -14,15 +14,18 @@ MIN_TOPIC: Final = 0.6  # probability
 MIN_SURE_TOPIC: Final = 0.8  # … for which a fact comes first
 MIN_SPEAKER: Final = 0.5  # … that the question is about the speaker
 MIN_CONCERN: Final = 0.5  # … that it concerns the speaker at all
+MIN_FORMER: Final = 0.6  # … that a question asks for what stopped holding; `python -m bench.judgement` prints the shares
 MAX_FACTS: Final = 3  # that are added to the hits
+# The part, instead of a score, of an entry that was recalled because the question asks for what it is about.
+TOPIC_PART: Final = "topic"
 
 
 @dataclass(frozen=True, slots=True)
 class AskedFacts:
-    """The query for the newest facts about what a question asks for. They ``come_first`` if a person has one of the kind."""
+    """The query for the newest facts about what a question asks for; it ``is_sure`` if a person has one of the kind."""
 
     query: MemoryQuery
-    come_first: bool
+    is_sure: bool
 
 
 def find_asked_facts(judge: Judge, query: MemoryQuery) -> AskedFacts | None:
@@ -44,24 +47,44 @@ def find_asked_facts(judge: Judge, query: MemoryQuery) -> AskedFacts | None:
     limit = MAX_FACTS if query.top_k is None else min(query.top_k, MAX_FACTS)
     fact_query = MemoryQuery(
         query.namespace, filter=condition, top_k=limit, valid_at=query.valid_at,
-        include_former=query.include_former, for_prompt=query.for_prompt,
+        include_former=query.include_former, for_prompt=query.for_prompt, by_topic=True,
     )  # fmt: skip
-    is_sure = topic < len(SINGLE) and certainty >= MIN_SURE_TOPIC
-    return AskedFacts(fact_query, is_sure and not query.include_former)
+    return AskedFacts(fact_query, topic < len(SINGLE) and certainty >= MIN_SURE_TOPIC)
+
+
+def asks_about_past(judge: Judge, query: MemoryQuery) -> bool:
+    """Return whether the text asks for what stopped holding: "Where did I live before?", but not "Where was I born?".
+
+    A query that names the moment itself asks about no other one. ``concern`` is known already.
+    """
+    if query.valid_at is not None or query.as_of is not None:
+        return False
+    (clause,) = judge.judge_texts([(query.query_text or "").strip()])
+    concerns_person = query.concern is None or query.concern >= MIN_CONCERN
+    return clause.kind in ASKING and concerns_person and clause.former >= MIN_FORMER
+
+
+def name_reason(query: MemoryQuery, entries: list[MemoryEntry]) -> list[MemoryEntry]:
+    """Return the entries, with the reason for which they were found if that is their topic."""
+    return [*map(_add_reason, entries)] if query.by_topic else entries
 
 
 def add_facts(
     hits: Sequence[MemoryEntry],
     facts: Sequence[MemoryEntry],
-    top_k: int | None,
     *,
     come_first: bool = False,
 ) -> list[MemoryEntry]:
-    """Return the hits and the facts, which come after them, as far as there is room, or else before them."""
+    """Return the hits and the facts, which come after them or else before them."""
     fact_ids, hit_ids = ({entry.id for entry in entries} for entries in (facts, hits))
     more = [fact for fact in facts if fact.id not in hit_ids]
+    hits = [_add_reason(hit) if hit.id in fact_ids else hit for hit in hits]
     if not come_first:
-        return [*hits, *more][:top_k]
+        return [*hits, *more]
     asked_hits = [hit for hit in hits if hit.id in fact_ids]
     other_hits = [hit for hit in hits if hit.id not in fact_ids]
-    return [*asked_hits, *more, *other_hits][:top_k]
+    return [*asked_hits, *more, *other_hits]
+
+
+def _add_reason(entry: MemoryEntry) -> MemoryEntry:
+    return replace(entry, explain={**entry.explain, TOPIC_PART: 1.0})

@@ -100,6 +100,13 @@ class Concern(StrEnum):
     WORLD = "world"  # what is the same whoever asks: "What is 6 times 7?"
 
 
+class AskedTime(StrEnum):
+    """The asked time says of a question about the person whether it is answered by what holds now."""
+
+    NOW = "now"  # also "Where was I born?": the answer still holds
+    FORMER = "former"  # by what stopped holding: "What was my old phone number?"
+
+
 class Change(StrEnum):
     NONE = "none"
     CHANGED = "changed"  # something took the place of an earlier state

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 FILE: Final = Path(__file__).with_name("probes.npz")
-NAMES: Final = ("kind", "attribute", "about", "change", "concern")
+NAMES: Final = ("kind", "attribute", "about", "change", "concern", "time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ class Probes:
     about: Probe
     change: Probe
     concern: Probe
+    time: Probe
 
 
 @cache

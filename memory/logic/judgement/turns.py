@@ -19,6 +19,7 @@ from memory.logic.judgement.labels import (
     STORED,
     TOPICS,
     About,
+    AskedTime,
     Attribute,
     Change,
     Concern,
@@ -57,6 +58,7 @@ class Clause:
     ended: float  # … that something is no longer so
     past: float  # … that something was so once
     concern: float  # … of a question, that it concerns the speaker
+    former: float  # … of a question, that it asks for what stopped holding
     vector: Floats
 
     @property
@@ -185,7 +187,7 @@ def _build_clause(text: str, shares: Mapping[str, Mapping[str, float]], vector: 
         text, kind, certainty, Attribute(_get_best(attributes)),
         np.array(topics, dtype=np.float32),
         shares["about"][About.SELF], changes[Change.CHANGED], changes[Change.ENDED], changes[Change.PAST],
-        shares["concern"][Concern.PERSON],
+        shares["concern"][Concern.PERSON], shares["time"][AskedTime.FORMER],
         (vector / max(float(np.linalg.norm(vector)), 1e-6)).astype(np.float32),
     )  # fmt: skip
 

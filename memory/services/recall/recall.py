@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
 from accounts.tenancy import tenant
 from config.ids import uuid7
@@ -16,8 +17,11 @@ from config.sql import read_queries
 from memory.core.errors import MemoryFault
 from memory.core.provider import check_query
 from memory.core.records import MemoryEntry, MemoryQuery
+from memory.embedding.judge import find_judge
 from memory.embedding.query_embedding import embed_query
 from memory.embedding.team_models import find_team_embedder
+from memory.logic.judgement.asked_facts import name_reason
+from memory.logic.judgement.question_recall import recall_for_question
 from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import authorize, hash_key, open_namespace
@@ -65,7 +69,7 @@ def recall_query(
     ``WithheldEntries``. ``with_notes`` adds what a prompt says beside the entries, and what disagrees with them.
     """
     with open_for_query(caller, query, scope=scope, namespace=namespace) as (access, query):
-        entries: list[MemoryEntry] = access.open_store().recall(query)
+        entries = name_reason(query, access.open_store().recall(query))
         if access.is_withheld:
             entries = WithheldEntries()
         elif with_notes:
@@ -83,6 +87,23 @@ def recall_query(
         access.detail.update(keys=len(entries), injected=injected)
         record_reads(access, list_shown(entries), injected=injected)
         return entries
+
+
+def recall_for_node(
+    caller: MemoryCaller,
+    *,
+    scope: str,
+    finds_former: bool = True,
+    **fields: Any,  # of MemoryQuery
+) -> list[MemoryEntry]:
+    """Return what a node with these settings recalls for a prompt, as the runs of its workflow do."""
+
+    def recall(query: MemoryQuery) -> list[MemoryEntry]:
+        return recall_query(caller, query, scope=scope, with_notes=True)
+
+    query = MemoryQuery("", for_prompt=True, **fields)
+    judge = find_judge() if query.is_search else None
+    return recall_for_question(judge, query, scope, recall, timezone.now, finds_former=finds_former)
 
 
 @contextmanager

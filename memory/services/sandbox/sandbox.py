@@ -24,6 +24,7 @@ from memory.logic.conversations.conversation_requests import (
     perform_request,
 )
 from memory.logic.entries.tiers import is_rejected
+from memory.logic.judgement.asked_facts import name_reason
 from memory.logic.judgement.judge import Proposal, propose
 from memory.logic.judgement.learning import StoreLearner, propose_for_store
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
@@ -84,7 +85,7 @@ class SandboxMemory(RunMemory):
             if access.is_withheld:
                 return WithheldEntries()
             entries = copy.recall(replace(query, namespace=access.text))
-            entries = add_notes(access, query, entries)
+            entries = add_notes(access, query, name_reason(query, entries))
             access.detail["keys"] = len(entries)
             record_reads(access, copy.list_unchanged(list_shown(entries)), injected=injected)
             return entries

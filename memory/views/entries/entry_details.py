@@ -15,6 +15,7 @@ from memory.core.recall.selection import NO_VECTOR
 from memory.core.records import Json, Tier
 from memory.logic.entries.duplicates import count_evidence
 from memory.logic.entries.tiers import TRANSITIONS, TierAction
+from memory.logic.judgement.asked_facts import TOPIC_PART
 from memory.logic.knowledge.pages import PAGE_CATEGORY, build_page_key
 from memory.logic.profile import ALWAYS_PART
 from memory.logic.text_diff import diff_values
@@ -78,6 +79,11 @@ class ReadRow:
     def is_always(self) -> bool:
         """Return whether the entry was recalled as a part of the profile."""
         return ALWAYS_PART in self.row.explain
+
+    @property
+    def is_on_topic(self) -> bool:
+        """Return whether the entry was recalled because a question asked for what it is about."""
+        return TOPIC_PART in self.row.explain
 
     @property
     def parts(self) -> ScoreParts:

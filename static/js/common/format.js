@@ -40,3 +40,8 @@ export function formatFileSize(bytes) {
   }
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
+
+/** Return the day of an ISO moment in the reader's language: "3 Mar 2026". */
+export function formatDay(moment) {
+  return new Date(moment).toLocaleDateString([], { day: "numeric", month: "short", year: "numeric" });
+}

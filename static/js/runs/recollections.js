@@ -1,5 +1,6 @@
 // Shows recalled and written memories with <template> elements of the page; no HTML is built from text.
 
+import { formatDay } from "../common/format.js";
 import { buildAddress } from "../common/urls.js";
 
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{8}([0-9a-f]{4})/gi;
@@ -14,7 +15,10 @@ export function createRecalledRow(entry, template, { isByKey = false } = {}) {
   const isWeak = entry.score == null || Math.round(entry.score * 100) < MIN_SHOWN_PERCENT;
   if (isWeak) row.querySelector("[data-score]").remove();
   else setScore(row, entry.score, template);
-  if (!isWeak || isByKey) row.querySelector("[data-newest]")?.remove();
+  const isOnTopic = "topic" in (entry.parts ?? {});
+  if (!isWeak || isByKey || isOnTopic) row.querySelector("[data-newest]")?.remove();
+  if (!isWeak || !isOnTopic) row.querySelector("[data-topic]")?.remove();
+  showEnd(row.querySelector("[data-until]"), entry.valid_until);
   showParts(row.querySelector("[data-parts]"), entry.parts ?? {}, template.dataset);
   return row;
 }
@@ -66,6 +70,12 @@ function createHint(text, entry) {
   hint.className = "hint";
   hint.textContent = text.replace("{value}", () => formatMemory(entry));
   return hint;
+}
+
+/** Show the day until which the entry holds or held, if it has one. */
+function showEnd(element, moment) {
+  if (!moment) element?.remove();
+  else if (element) element.textContent = element.dataset.text.replace("{day}", () => formatDay(moment));
 }
 
 function setScore(row, score, template) {

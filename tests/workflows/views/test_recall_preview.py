@@ -1,6 +1,7 @@
 """What would be recalled now: a look with the asking person's own eyes."""
 
 import json
+from datetime import UTC, datetime
 from html import unescape
 from typing import Any
 
@@ -298,3 +299,35 @@ def test_preview_shows_what_disagrees_beside_it(alice: Any) -> None:
     assert "(these disagree)" in html
     assert html.index("I live in Oslo.") < html.index("I live in Lyon.")
     assert "Disagrees" in html
+
+
+@pytest.mark.parametrize(
+    ("question", "settings_of_node", "is_former_shown"),
+    [
+        ("Where did I live before?", {}, True),
+        ("Where did I live before?", {"finds_former": False}, False),
+        ("Where do I live?", {}, False),
+    ],
+)
+def test_preview_shows_former_memories_for_questions_about_the_past_as_a_run_gets_them(
+    alice: Any,
+    settings: Any,
+    question: str,
+    settings_of_node: dict[str, Any],
+    is_former_shown: bool,
+) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+    workflow = make_workflow(alice, "w", document(**settings_of_node))
+    caller = MemoryCaller(alice.principal, alice.team.pk, identity={"user_id": str(alice.user.pk)})
+    facts: dict[str, Any] = {"scope": "user", "metadata": {"attribute": "home"}}
+    remember(caller, key="new", value="I moved to Lyon.", **facts)
+    ended = datetime(2026, 3, 3, 12, tzinfo=UTC)
+    remember(caller, key="old", value="I live in Berlin.", valid_until=ended, **facts)
+
+    _status, html = look(alice, workflow, query=question)
+
+    assert "I moved to Lyon." in html
+    assert ("I live in Berlin." in html) == is_former_shown
+    assert ("- old (until 3 Mar 2026): I live in Berlin." in html) == is_former_shown
+    assert ("until March 3, 2026" in html) == is_former_shown
+    assert "Recent" not in html

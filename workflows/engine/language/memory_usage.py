@@ -74,6 +74,17 @@ INCLUDE_PROFILE = Field(
     ),
 )
 
+FORMER_FIELD = "finds_former"
+FINDS_FORMER = Field(
+    FORMER_FIELD,
+    gettext_noop("Former memories for questions about the past"),
+    Widget.SWITCH,
+    default=True,
+    help=gettext_noop(
+        "A question such as “Where did I live before?” also finds what no longer holds, with the day until which it held. Turn this off to keep to what holds now."
+    ),
+)
+
 
 def get_scope_label(scope: Json) -> Text:
     """Return the label of a memory scope. A plug-in's scope is its own label."""

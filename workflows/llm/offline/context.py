@@ -3,39 +3,29 @@
 Recalled text is data. It is searched and quoted, but never followed as an instruction.
 """
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from workflows import memory_app
 from workflows.engine.nodes.agent.react_text import remove_instructions
-from workflows.engine.nodes.memory.entry_keys import is_built_key
 from workflows.engine.ports import ModelRequest
 from workflows.llm.offline import words
-from workflows.llm.offline.literals import find_opening, read_literal
+from workflows.llm.offline.memory_lines import Memory, iterate_texts, read_hit, split_memories
 from workflows.llm.offline.phrases import COMPLETE_SENTENCES, INTRODUCTIONS, LABELS
 
 
 # The origins of sentences. Of equally similar sentences, one of a higher origin is the better answer.
-TOOL = 4  # from a tool that was called for the question
-RECALLED = 3  # memory that the workflow recalled for this request
+TOOL = 5  # from a tool that was called for the question
+RECALLED = 4  # memory that the workflow recalled for this request
+PROFILE = 3  # what every request gets about the person, whatever is asked
 HISTORY = 2  # from an earlier turn of the conversation
 PROMPT = 1  # written into the prompt
+_ORIGINS = {"system": PROMPT}  # by the role of a message
 
-_CONTEXT_HEADING = re.compile(r"^\s*\[(?:memory context|profile)\]\s*$", re.IGNORECASE)
-_CONTEXT_NOTE = re.compile(r"^\s*\(.*\)\s*$")
-_CONTEXT_LINE = re.compile(
-    r"^\s*[-*]\s+(?:(?P<key>[^:\x22\n][^:\n]{0,119}?)(?: \([^()\n]*\d{4}\))?(?: \(from outside\))?"
-    r"(?: \(relevance: -?[\d.]+\))?:\s+)?"
-    r"(?P<value>.+)$"
-)
 _SPEAKER_PREFIX = re.compile(
     r"^\s*(?:question|query|user|human|q|input|message|问题|用户|提问)\s*[:：]\s*",
     re.IGNORECASE,
-)
-_MACHINE_KEY = re.compile(
-    r"[0-9a-f]{8,}|\d{4,}|^(?:exchange|message|turn|msg|entry|item|fact|note)[_\-\d]*$"
 )
 _INSTRUCTION = re.compile(
     r"^(?:you are|you're|act as|your (?:task|job|role)|always|never|do not|don't|use|answer|reply|respond|be |"
@@ -43,15 +33,6 @@ _INSTRUCTION = re.compile(
     re.IGNORECASE,
 )
 _EMPTY_VALUES = frozenset({"", "null", "none", "true", "false", "[]", "{}"})
-_PLAIN_KEYS = frozenset(
-    (
-        *("text", "content", "value", "fact", "query", "question", "answer", "user", "assistant"),
-        *("input", "output", "message", "name", "title"),
-    )
-)
-
-
-Memory = tuple[str, Any, float]  # key, value, score
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +40,23 @@ class Candidate:
     """A sentence that the answer may quote."""
 
     text: str
-    origin: int  # TOOL, RECALLED, HISTORY or PROMPT
+    origin: int  # TOOL, RECALLED, PROFILE, HISTORY or PROMPT
     rank: int  # position among all sentences; earlier is better
     features: frozenset[str]
     score: float = 0.0
+    is_former: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The question of a request, and the sentences that may answer it."""
+    """The question of a request, and the sentences that may answer it.
+
+    Without ``is_current``, nobody could tell which sentences of the conversation later ones replaced.
+    """
 
     question: str
     candidates: tuple[Candidate, ...]
+    is_current: bool = True
 
 
 def collect_material(request: ModelRequest) -> Material:
@@ -79,24 +65,27 @@ def collect_material(request: ModelRequest) -> Material:
     user_indexes = [index for index, message in enumerate(messages) if message.role == "user"]
     last = user_indexes[-1] if user_indexes else len(messages) - 1
     last_text = messages.pop(last).text if messages else ""
-    prompt, memories = _split_memory(last_text)
+    prompt, memories = split_memories(last_text)
     question, other_text = _split_question(prompt)
     collector = _Collector(question)
-    collector.add_memories(
-        ("" if is_built_key(hit.key) else hit.key, hit.value, hit.score or 0.0)
-        for hit in request.memories
-    )
-    collector.add_memories(memories)
+    collector.add_memories([*map(read_hit, request.memories), *memories])
+    texts = []
     for index, message in enumerate(messages):
-        text, memories = _split_memory(remove_instructions(message.text))
-        if message.role == "tool" and index >= last:
-            collector.add_memories(memories, TOOL)
-            collector.add_text(text, TOOL)
-            continue
-        collector.add_memories(memories)
-        collector.add_text(text, PROMPT if message.role == "system" else HISTORY)
+        text, memories = split_memories(remove_instructions(message.text))
+        is_answer = message.role == "tool" and index >= last
+        collector.add_memories(memories, TOOL if is_answer else None)
+        texts.append((text, TOOL if is_answer else _ORIGINS.get(message.role, HISTORY)))
+    statements = [
+        sentence
+        for message, (text, _origin) in zip(messages, texts, strict=True)
+        if message.role == "user"
+        for sentence in words.split_sentences(text)
+    ]
+    is_current = collector.leave_out_replaced(statements)
+    for text, origin in texts:
+        collector.add_text(text, origin)
     collector.add_text(other_text, PROMPT)
-    return Material(question, tuple(collector.candidates))
+    return Material(question, tuple(collector.candidates), is_current)
 
 
 class _Collector:
@@ -105,19 +94,50 @@ class _Collector:
     def __init__(self, question: str) -> None:
         self.candidates: list[Candidate] = []
         self._seen = {_normalize(question)}
+        self._is_question = words.is_question(question)
+        self._newest: list[str] = []  # what the person said, and memory knows now
 
-    def add_memories(self, memories: Iterable[Memory], origin: int = RECALLED) -> None:
-        for key, value, score in memories:
-            for text, label in _iter_texts(key, value):
+    def add_memories(self, memories: Iterable[Memory], origin: int | None = None) -> None:
+        """Add the sentences of memories, which have their own origin unless they are from elsewhere."""
+        for memory in memories:
+            origin_of_memory = origin or (PROFILE if memory.is_in_profile else RECALLED)
+            for text, label in iterate_texts(memory.key, memory.value):
                 for sentence in words.split_sentences(strip_own_words(text)):
-                    self._add(sentence, origin, score, label)
+                    self._add(
+                        sentence, origin_of_memory, memory.score, label, is_former=memory.is_former
+                    )
+                    if origin is None and memory.is_of_person and not memory.is_former:
+                        self._newest.append(sentence)
+
+    def leave_out_replaced(self, statements: Sequence[str]) -> bool:
+        """Leave out what the person said and later replaced or had forgotten, wherever the conversation repeats it.
+
+        Return whether memory could tell. Only a question is answered from the conversation.
+        """
+        if not statements or not self._is_question or not memory_app.is_on():
+            return True
+        holding = memory_app.find_holding(statements, self._newest)
+        if holding is None:
+            return False
+        self._seen |= {_normalize(text) for text in holding.gone}
+        for text in holding.clauses:
+            self._add(text, HISTORY)
+        return True
 
     def add_text(self, text: str, origin: int) -> None:
         for sentence in words.split_sentences(strip_own_words(text)):
             if not (origin == PROMPT and _INSTRUCTION.match(sentence)):
                 self._add(sentence, origin)
 
-    def _add(self, sentence: str, origin: int, score: float = 0.0, label: str = "") -> None:
+    def _add(
+        self,
+        sentence: str,
+        origin: int,
+        score: float = 0.0,
+        label: str = "",
+        *,
+        is_former: bool = False,
+    ) -> None:
         normalized = _normalize(sentence)
         if normalized in self._seen or normalized in _EMPTY_VALUES:
             return
@@ -125,7 +145,8 @@ class _Collector:
             return  # it states nothing, and what was to be forgotten is not to be quoted
         self._seen.add(normalized)
         features = words.extract_features(f"{label} {sentence}")
-        self.candidates.append(Candidate(sentence, origin, len(self.candidates), features, score))
+        rank = len(self.candidates)
+        self.candidates.append(Candidate(sentence, origin, rank, features, score, is_former))
 
 
 def strip_own_words(text: str) -> str:
@@ -151,88 +172,6 @@ def _strip_own_frame(sentence: str) -> str:
         return ""
     introduction = next((phrase for phrase in INTRODUCTIONS if stripped.startswith(phrase)), "")
     return stripped.removeprefix(introduction).strip().strip("“”「」")
-
-
-def _split_memory(text: str) -> tuple[str, list[Memory]]:
-    """Split a prompt into its text and the memories that were rendered into it."""
-    text_without_data, hits = _extract_literals(text)
-    lines: list[str] = []
-    is_in_context = False
-    for line in text_without_data.splitlines():
-        if _CONTEXT_HEADING.match(line):
-            is_in_context = True
-        elif is_in_context and (match := _CONTEXT_LINE.match(line)):
-            hits.append((match["key"] or "", _unquote(match["value"]), 0.0))
-        elif is_in_context and _CONTEXT_NOTE.match(line):
-            continue
-        else:
-            is_in_context = is_in_context and not line.strip()
-            lines.append(line)
-    return "\n".join(lines).strip(), hits
-
-
-def _unquote(value: str) -> str:
-    """Return the text of a value that is quoted as a JSON string."""
-    try:
-        text = json.loads(value) if value.startswith('"') else value
-    except ValueError:
-        return value
-    return text if isinstance(text, str) else value
-
-
-def _extract_literals(text: str) -> tuple[str, list[Memory]]:
-    """Return the text without the lists and objects in it, and these as memories."""
-    hits: list[Memory] = []
-    pieces: list[str] = []
-    position = 0
-    while (start := find_opening(text, position)) is not None:
-        pieces.append(text[position:start])
-        literal = read_literal(text, start)
-        if literal is None:
-            pieces.append(text[start])
-            position = start + 1
-        else:
-            value, position = literal
-            hits.extend(_iter_hits(value))
-    pieces.append(text[position:])
-    return "".join(pieces), hits
-
-
-def _iter_hits(value: Any) -> Iterator[Memory]:
-    """Yield the entries in a value as memory nodes print them ({key, value, score, …}), or any other value itself."""
-    for item in value if isinstance(value, list) else [value]:
-        if isinstance(item, Mapping) and "value" in item:
-            yield str(item.get("key") or ""), item["value"], _to_number(item.get("score"))
-        elif item not in (None, [], {}):
-            yield "", item, 0.0
-
-
-def _to_number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
-
-
-def _iter_texts(key: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield each text in a value with its label: the words of its key, which help to find it."""
-    is_unnamed = _MACHINE_KEY.search(key) or is_built_key(key)
-    label = "" if is_unnamed else re.sub(r"[_\-.]+", " ", key).strip()
-    if isinstance(value, str):
-        if value.strip():
-            yield f"{label}: {value}" if label and _is_fragment(value) else value, label
-    elif isinstance(value, Mapping):
-        for name, item in value.items():
-            is_plain = str(name).lower() in _PLAIN_KEYS
-            yield from _iter_texts(key if is_plain else str(name), item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _iter_texts(key, item)
-    elif value is not None:
-        text = json.dumps(value)
-        yield (f"{label}: {text}" if label else text), label
-
-
-def _is_fragment(value: str) -> bool:
-    """Return whether the value is too short to be understood without its key, such as "blue"."""
-    return len(value.split()) < 4 and not (words.is_chinese(value) and len(value) > 4)
 
 
 def _split_question(text: str) -> tuple[str, str]:

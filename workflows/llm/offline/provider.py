@@ -33,6 +33,7 @@ _SUFFICIENT_COVERAGE = 0.3
 _SUFFICIENT_COVERAGE_OF_FIRST = 0.2
 # Without such words, recalled memories are quoted whose score is at least this share of the best one's.
 _NEAR_SCORE = 0.5
+_MEMORIES = (context.RECALLED, context.PROFILE)
 _ENDS_OF_DATA = ("}", "]", "```")
 _PIECES = re.compile(r"\s*\S+\s*|\s+")
 _CJK_PIECE = re.compile(r"[\u3400-\u9fff]{1,4}[，。！？：、]?|[^\u3400-\u9fff]+")
@@ -154,11 +155,11 @@ def _answer_question(
     material: Material, ranked: Sequence[Candidate], phrases: dict[str, str]
 ) -> str:
     question_features = words.extract_features(material.question)
-    best = _select_best(ranked, question_features)
     recalled = [item for item in material.candidates if item.origin == context.RECALLED]
-    if best and (
-        best[0].origin != context.RECALLED or _is_sure(best[0], recalled, question_features)
-    ):
+    if not material.is_current:
+        ranked = _put_history_last(ranked, recalled, question_features)
+    best = _select_best(ranked, question_features)
+    if best and (best[0].origin not in _MEMORIES or _is_sure(best[0], recalled, question_features)):
         phrase_name = "prompt" if best[0].origin == context.PROMPT else "remember"
         return phrases[phrase_name] + _quote(_add_sure(best, ranked, question_features))
     # No memory has much of the question, but the workflow recalled these for it, as a search by meaning does. The answer
@@ -172,7 +173,7 @@ def _is_sure(
     best: Candidate, recalled: Sequence[Candidate], question_features: frozenset[str]
 ) -> bool:
     """Return whether the memory that has most words of the question answers it, and not one that was recalled before it."""
-    is_first = best is recalled[0]
+    is_first = bool(recalled) and best is recalled[0]
     coverage = words.measure_coverage(question_features, best.features)
     return coverage >= (_SUFFICIENT_COVERAGE_OF_FIRST if is_first else _SUFFICIENT_COVERAGE)
 
@@ -181,16 +182,27 @@ def _add_sure(
     best: Sequence[Candidate], ranked: Sequence[Candidate], question_features: frozenset[str]
 ) -> list[Candidate]:
     """Return the best sentences and, if they are memories, the others that have enough words of the question."""
-    if best[0].origin != context.RECALLED:
+    if best[0].origin not in _MEMORIES:
         return [*best]
     others = [
         item
         for item in ranked
-        if item.origin == context.RECALLED
+        if item.origin in _MEMORIES
         and item not in best
         and words.measure_coverage(question_features, item.features) >= _SUFFICIENT_COVERAGE
     ]
     return [*best, *others][:_MAX_QUOTED]
+
+
+def _put_history_last(
+    ranked: Sequence[Candidate],
+    recalled: Sequence[Candidate],
+    question_features: frozenset[str],
+) -> list[Candidate]:
+    """Return the sentences of the conversation last if a memory answers the question, which may have replaced them."""
+    if not any(_is_sure(item, recalled, question_features) for item in recalled):
+        return [*ranked]
+    return sorted(ranked, key=lambda item: item.origin == context.HISTORY)
 
 
 def _list_closest(recalled: Sequence[Candidate], best: Sequence[Candidate]) -> list[Candidate]:
@@ -200,7 +212,7 @@ def _list_closest(recalled: Sequence[Candidate], best: Sequence[Candidate]) -> l
     """
     highest = max(candidate.score for candidate in recalled)
     near = [item for item in recalled if item.score >= _NEAR_SCORE * highest][:_MAX_QUOTED]
-    if best and best[0] not in near:
+    if best and best[0].origin == context.RECALLED and best[0] not in near:
         near = [*near[: _MAX_QUOTED - 1], best[0]]
     return near
 
@@ -210,6 +222,8 @@ def _rank_candidates(material: Material) -> list[Candidate]:
     return sorted(
         material.candidates,
         key=lambda candidate: (
+            # Former memories are recalled for questions about the past only.
+            not (candidate.is_former and question_features & candidate.features),
             -words.measure_overlap(question_features, candidate.features),
             -candidate.origin,
             -candidate.score,

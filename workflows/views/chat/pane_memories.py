@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -19,7 +20,13 @@ from workflows.services.chat.wishes_to_forget import WISH_EVENTS
 from workflows.services.runs.descendants import list_descendants
 from workflows.views.request_context import parse_id_or_none
 from workflows.views.runs.memory.context import Pauses, find_pauses
-from workflows.views.runs.memory.recalled import is_always, is_recent
+from workflows.views.runs.memory.recalled import (
+    is_always,
+    is_on_topic,
+    is_recent,
+    is_weak,
+    read_valid_until,
+)
 from workflows.views.value_text import format_entry
 
 
@@ -40,6 +47,8 @@ class PaneMemory:
     percent: int | None = None
     is_recent: bool = False  # recalled, but not because it matches the query
     is_always: bool = False  # in the profile
+    is_only_on_topic: bool = False  # recalled because it is about what the query asks for
+    valid_until: datetime | None = None
 
 
 @dataclass(slots=True)
@@ -101,4 +110,6 @@ def _build_memory(entry: dict[str, Any], event: RunEvent) -> PaneMemory:  # Any:
         None if score is None else round(score * 100),
         is_recent(entry, event),
         is_always(entry),
+        is_only_on_topic=is_on_topic(entry) and is_weak(score),
+        valid_until=read_valid_until(entry),
     )

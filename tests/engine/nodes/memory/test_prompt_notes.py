@@ -9,6 +9,7 @@ from workflows.engine.nodes.agent.first_prompt import read_records, to_record
 from workflows.engine.nodes.memory.disagreeing import group_disagreeing, list_shown
 from workflows.engine.nodes.memory.entry_keys import build_key
 from workflows.engine.nodes.memory.history_context import CHINESE, Record, render_markdown
+from workflows.engine.nodes.memory.memory_access import to_entry
 from workflows.engine.nodes.memory.profile import exclude_profile
 from workflows.engine.nodes.memory.quoting import (
     DATA_NOTE,
@@ -126,3 +127,46 @@ def test_recorded_hits_keep_their_notes_and_those_of_older_runs_have_none() -> N
 
     assert render_memories(again) == render_memories(shown)
     assert read_records([plain])[0].value == OSLO
+
+
+HELD = {
+    "valid_from": datetime(2024, 5, 7, tzinfo=UTC),
+    "valid_until": datetime(2026, 3, 3, tzinfo=UTC),
+}
+UNTIL = {"valid_until": HELD["valid_until"]}
+
+
+def test_former_entry_says_until_when_it_held() -> None:
+    hits = [entry(LYON, 28, **UNTIL), entry(OSLO, 28, **HELD), entry("Bern", 28, "home", **UNTIL)]
+
+    quotes = render_quotes(hits).splitlines()[2:]
+    memories = render_memories(hits).splitlines()[2:]
+
+    dated = [
+        '- until 3 Mar 2026: "I live in Lyon."',
+        '- 7 May 2024 until 3 Mar 2026: "I live in Oslo."',
+    ]
+    assert quotes == [*dated, '- home (until 3 Mar 2026): "Bern"']
+    assert memories == [*dated, "- home (until 3 Mar 2026): Bern"]
+
+
+def test_former_entry_of_a_group_says_who_said_it_and_until_when_it_held() -> None:
+    (line,) = render_quotes([entry(LYON, 28, speaker="Tom", **UNTIL)]).splitlines()[2:]
+
+    assert line == '- Tom, until 3 Mar 2026: "I live in Lyon."'
+
+
+def test_former_entry_says_until_when_it_held_in_a_memory_context() -> None:
+    text = render_markdown([Record(entry(LYON, 28, **UNTIL), 0.5)])
+
+    assert text.endswith("\nuntil 3 Mar 2026: I live in Lyon.")
+
+
+def test_recorded_hit_keeps_until_when_it_held() -> None:
+    hits = [entry(LYON, 28, **HELD), entry(TEA, 1)]
+
+    read = read_records([to_record(hit) for hit in hits])
+
+    assert render_quotes(read) == render_quotes(hits)
+    assert to_entry(read[0])["valid_until"] == "2026-03-03T00:00:00+00:00"
+    assert "valid_until" not in to_entry(read[1])

@@ -19,23 +19,22 @@ def list_ids(entries: list[MemoryEntry]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("facts", "top_k", "come_first", "ids"),
+    ("facts", "come_first", "ids"),
     [
-        ([FACT], None, False, ["hit0", "hit1", "hit2", "fact"]),
-        ([FACT], 3, False, ["hit0", "hit1", "hit2"]),
-        ([FACT], 3, True, ["fact", "hit0", "hit1"]),
-        ([FACT, HITS[2]], 3, True, ["hit2", "fact", "hit0"]),
-        ([HITS[1]], 3, False, ["hit0", "hit1", "hit2"]),
+        ([FACT], False, ["hit0", "hit1", "hit2", "fact"]),
+        ([FACT], True, ["fact", "hit0", "hit1", "hit2"]),
+        ([FACT, HITS[2]], True, ["hit2", "fact", "hit0", "hit1"]),
+        ([HITS[1]], False, ["hit0", "hit1", "hit2"]),
     ],
 )
 def test_facts_take_no_place_of_a_hit_unless_they_come_first(
-    facts: list[MemoryEntry], top_k: int | None, come_first: bool, ids: list[str]
+    facts: list[MemoryEntry], come_first: bool, ids: list[str]
 ) -> None:
-    assert list_ids(add_facts(HITS, facts, top_k, come_first=come_first)) == ids
+    assert list_ids(add_facts(HITS, facts, come_first=come_first)) == ids
 
 
 @pytest.mark.parametrize(
-    ("question", "come_first"),
+    ("question", "is_sure"),
     [
         ("Where do I live?", True),
         ("我的家在什么城市？", True),
@@ -45,11 +44,11 @@ def test_facts_take_no_place_of_a_hit_unless_they_come_first(
     ],
 )
 def test_question_asks_for_facts_of_the_person_only(
-    judge: Judge, question: str, come_first: bool | None
+    judge: Judge, question: str, is_sure: bool | None
 ) -> None:
     asked = find_asked_facts(judge, MemoryQuery("user:mia", query_text=question))
 
-    assert (None if asked is None else asked.come_first) == come_first
+    assert (None if asked is None else asked.is_sure) == is_sure
 
 
 async def test_home_comes_before_what_has_the_words_of_the_question(judge: Judge) -> None:

@@ -128,3 +128,22 @@ def test_knowledge_page_is_shown_as_its_title_and_text(alice: Person) -> None:
 
     assert ">Vacation Thirty days a year.<" in page
     assert "&quot;title&quot;" not in page
+
+
+@pytest.mark.parametrize("score", [None, 0.03, 0.6])
+def test_fact_that_the_query_asks_for_is_named_by_its_topic(
+    alice: Person, score: float | None
+) -> None:
+    page = shown(alice, recall(QUESTION, {**FACT, "score": score, "parts": {"topic": 1.0}}))
+
+    assert RECENT not in page
+    assert ("By topic</span>" in page, "60% match" in page) == (score != 0.6, score == 0.6)
+    assert "The query asks for this fact about the person" in page
+
+
+def test_former_memory_says_until_when_it_held(alice: Person) -> None:
+    entry = {**FACT, "score": 0.5, "valid_until": "2026-03-03T12:00:00+00:00"}
+    page = shown(alice, recall(QUESTION, entry), recall(QUESTION, {**FACT, "score": 0.5}))
+
+    assert ">until March 3, 2026</span>" in page
+    assert page.count("until March 3, 2026") == 1

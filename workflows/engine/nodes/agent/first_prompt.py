@@ -17,6 +17,7 @@ from workflows.engine.runtime.step_parts import PartResult
 
 PROMPT_PART: Final = "prompt"
 PROMPT_KIND: Final = "agent-prompt"
+_DATES: Final = ("updated_at", "valid_from", "valid_until")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class RecordedHit:
     score: float | None
     speaker: str = ""
     updated_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
     disagrees_with: tuple["RecordedHit", ...] = ()
 
 
@@ -46,11 +49,11 @@ class FirstPrompt:
 
 def to_record(hit: MemoryHit) -> dict[str, Json]:
     """Return a hit as a part of a step records it, with the notes that ``read_records`` reads."""
-    date = getattr(hit, "updated_at", None)
+    dates = {name: getattr(hit, name, None) for name in _DATES}
     return {
         **to_entry(hit),
         "speaker": getattr(hit, "speaker", ""),
-        "updated_at": date.isoformat() if date else None,
+        **{name: date.isoformat() if date else None for name, date in dates.items()},
         "disagrees_with": [other.id for other in getattr(hit, "disagrees_with", ())],
     }
 
@@ -59,9 +62,7 @@ def read_records(records: Sequence[Mapping[str, Any]]) -> list[RecordedHit]:
     """Return the hits of ``to_record``. Those of older runs have no notes."""
     by_id: dict[str, RecordedHit] = {}
     for record in records:
-        date = record.get("updated_at")
-        moment = datetime.fromisoformat(date) if date else None
-        by_id[record["id"]] = RecordedHit(**{**record, "updated_at": moment, "disagrees_with": ()})
+        by_id[record["id"]] = RecordedHit(**{**record, **_read_dates(record), "disagrees_with": ()})
     return [
         replace(
             by_id[record["id"]],
@@ -71,6 +72,11 @@ def read_records(records: Sequence[Mapping[str, Any]]) -> list[RecordedHit]:
         )
         for record in records
     ]
+
+
+def _read_dates(record: Mapping[str, Any]) -> dict[str, datetime | None]:
+    dates = {name: record.get(name) for name in _DATES}
+    return {name: datetime.fromisoformat(date) if date else None for name, date in dates.items()}
 
 
 async def build_first_prompt(config: AgentConfig, ctx: NodeContext) -> FirstPrompt:
@@ -123,5 +129,5 @@ def _read_prompt(outputs: Mapping[str, Any]) -> FirstPrompt:
     messages: Sequence[Mapping[str, Any]] = outputs["messages"]
     return FirstPrompt(
         tuple(Message(message["role"], message["text"]) for message in messages),
-        tuple(RecordedHit(**entry) for entry in outputs["memories"]),
+        tuple(RecordedHit(**{**entry, **_read_dates(entry)}) for entry in outputs["memories"]),
     )

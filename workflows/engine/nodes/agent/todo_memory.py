@@ -86,6 +86,7 @@ class TodoMemory:
                 injected=True,
                 recency_days=settings.recency_days,
                 min_score=settings.min_score,
+                finds_former=settings.finds_former,
                 origin=origin,
             )
             return PartResult({"memories": [to_record(hit) for hit in hits]}, events=(event,))

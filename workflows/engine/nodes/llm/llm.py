@@ -14,6 +14,7 @@ from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.memory_usage import (
     DEFAULT_SCOPE,
+    FINDS_FORMER,
     INCLUDE_PROFILE,
     INCLUDE_RECENT,
     INITIAL_SCOPE,
@@ -94,6 +95,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
                   example={"category": "fact"}),
             MIN_SCORE,
             RECENCY,
+            FINDS_FORMER,
             Field("injection_position", gettext_noop("Insert position"), Widget.CHOICE,
                   default="after_system", choices=(
                       ("before_system", gettext_noop("Before the system message")),

@@ -75,6 +75,7 @@ class EnhancedMemory(ConfigPart):
     recency_days: float | None = Field(default=None, gt=0, le=MAX_RECENCY_DAYS)
     include_recent: bool = False
     include_profile: bool = False
+    finds_former: bool = True
     injection_position: Literal["before_system", "after_system", "before_user"] = "after_system"
     format_template: str | None = None
 

@@ -224,6 +224,7 @@ async def _add_memory(config: EnhancedMemory, ctx: NodeContext, messages: list[M
         recency_days=config.recency_days,
         min_score=config.min_score,
         include_recent=config.include_recent,
+        finds_former=config.finds_former,
     )
     events, others = (*events, event), exclude_profile(hits, profile)
     if not profile and not others:

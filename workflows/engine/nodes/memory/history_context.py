@@ -13,7 +13,12 @@ from typing import Final, Generic, TypeVar
 
 from workflows.engine.language.document import Json
 from workflows.engine.nodes.memory.disagreeing import group_disagreeing
-from workflows.engine.nodes.memory.quoting import describe_origin, needs_quoting, quote_block
+from workflows.engine.nodes.memory.quoting import (
+    describe_origin,
+    describe_validity,
+    needs_quoting,
+    quote_block,
+)
 from workflows.engine.ports import MemoryHit
 
 
@@ -94,10 +99,11 @@ def to_text(value: Json) -> str:
 
 
 def _render_group(group: Sequence[MemoryHit], wording: Wording) -> str:
-    """Render entries that disagree with their dates, and a single one with its date if memory says who said it."""
+    """Render entries that disagree with their dates, and a single one with its date if memory says who said it, or until when."""
     if len(group) == 1:
-        label = describe_origin(group[0]) if getattr(group[0], "speaker", "") else ""
-        return _render_value(group[0], label)
+        hit = group[0]
+        label = describe_origin(hit) if getattr(hit, "speaker", "") else describe_validity(hit)
+        return _render_value(hit, label)
     lines = [_render_value(hit, f"- {describe_origin(hit)}") for hit in group]
     return "\n".join([f"({wording.disagreement})", *lines])
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import Final, TypeVar
 
@@ -116,10 +117,12 @@ async def recall_entries(
     min_score: float | None = None,
     origin: Origin | None = None,  # of one of several calls of the step
     include_recent: bool = False,
+    finds_former: bool = True,
 ) -> tuple[list[MemoryHit], MemoryRecalled]:
     """Return the entries that memory recalls, and the event that reports it.
 
-    With ``include_recent`` the most recent entries follow those that match the query, up to ``top_k``. What disagrees with an
+    With ``include_recent`` the most recent entries follow those that match the query, up to ``top_k``. With ``finds_former`` a
+    query about the past finds what no longer holds, too. What disagrees with an
     entry stands beside it, also beyond ``top_k``.
     """
     memory = get_memory(ctx, scope)
@@ -133,7 +136,12 @@ async def recall_entries(
         without_lessons=ctx.answers_chat,
     )
     hits = await recall(
-        key=key, query_text=query, top_k=top_k, recency_days=recency_days, min_score=min_score
+        key=key,
+        query_text=query,
+        top_k=top_k,
+        recency_days=recency_days,
+        min_score=min_score,
+        include_former=None if finds_former else False,
     )
     relevant_count, left_out = len(list_shown(hits)), list_left_out(hits)
     if include_recent and key is None and query and top_k and len(hits) < top_k:
@@ -150,6 +158,7 @@ async def recall_entries(
         "recency_days": recency_days,
         "min_score": min_score,
         "include_recent": include_recent or None,
+        "finds_former": None if finds_former else False,
     }
     search |= {name: value for name, value in optional.items() if value is not None}
     used_ids = {hit.id for hit in hits}
@@ -225,7 +234,7 @@ def build_quarantined_event(hit: MemoryHit, node: str, scope: str, key: str) -> 
 
 
 def to_entry(hit: MemoryHit) -> dict[str, Json]:
-    """Convert a hit to a workflow value."""
+    """Convert a hit to a workflow value. What holds until a moment has it as ``valid_until``."""
     return {
         "id": hit.id,
         "namespace": hit.namespace,
@@ -233,6 +242,7 @@ def to_entry(hit: MemoryHit) -> dict[str, Json]:
         "value": hit.value,
         "metadata": dict(hit.metadata or {}),
         "score": hit.score,
+        **_describe_end(hit),
     }
 
 
@@ -246,4 +256,11 @@ def to_event_entry(hit: MemoryHit) -> dict[str, Json]:
         "score": hit.score,
         "parts": dict(getattr(hit, "explain", None) or {}),
         "run": getattr(source, "run_id", "") or "",
+        **_describe_end(hit),
     }
+
+
+def _describe_end(hit: MemoryHit) -> dict[str, Json]:
+    """Return the moment until which the entry holds, if there is one."""
+    until: datetime | None = getattr(hit, "valid_until", None)
+    return {"valid_until": until.isoformat()} if until else {}

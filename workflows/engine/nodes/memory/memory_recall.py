@@ -11,6 +11,7 @@ from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import (
+    FINDS_FORMER,
     INCLUDE_PROFILE,
     INCLUDE_RECENT,
     MAX_RECENCY_DAYS,
@@ -43,6 +44,7 @@ class RecallConfig(NodeConfig):
     recency_days: float | None = Bounded(default=None, gt=0, le=MAX_RECENCY_DAYS)
     include_recent: bool = False
     include_profile: bool = False
+    finds_former: bool = True
 
 
 class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
@@ -79,6 +81,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
               example={"category": "fact"}),
         replace(MIN_SCORE, is_advanced=True),
         replace(RECENCY, is_advanced=True),
+        replace(FINDS_FORMER, is_advanced=True),
     )  # fmt: skip
 
     def summarize(self, data: Data) -> Iterable[Text]:
@@ -115,6 +118,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
             recency_days=prepared.recency_days,
             min_score=prepared.min_score,
             include_recent=prepared.include_recent,
+            finds_former=prepared.finds_former,
         )
         outputs: dict[str, Json] = {
             TEXT_OUTPUT: join_blocks(

@@ -17,6 +17,7 @@ from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import (
+    FINDS_FORMER,
     MAX_RECENCY_DAYS,
     MIN_SCORE,
     RECENCY,
@@ -64,6 +65,7 @@ class RetrievalConfig(NodeConfig):
     min_score: float | None = Bounded(default=None, ge=0, le=1)
     recency_days: float | None = Bounded(default=None, gt=0, le=MAX_RECENCY_DAYS)
     language: str = ""
+    finds_former: bool = True
 
     @property
     def inputs(self) -> dict[str, Selector]:
@@ -113,6 +115,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
               help=gettext_noop("The ten most recent working memory entries are always added first.")),
         MIN_SCORE,
         RECENCY,
+        FINDS_FORMER,
         Field("language", gettext_noop("Heading language"), Widget.CHOICE, default="", choices=(
             ("", gettext_noop("Same as the query")),
             ("en", "English"),
@@ -189,6 +192,7 @@ async def _retrieve(
             group_id=group_id,
             recency_days=config.recency_days if text else None,
             min_score=config.min_score if text else None,
+            include_former=None if config.finds_former else False,
             without_lessons=ctx.answers_chat,
         )
         withheld = getattr(hits, "withheld", None)

@@ -9,6 +9,7 @@ told a memory something, its line says who did. Entries that disagree stand next
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 from workflows.engine.language.document import Json
@@ -89,11 +90,20 @@ def render_profile(entries: Iterable[MemoryHit]) -> str:
 
 
 def describe_origin(hit: MemoryHit) -> str:
-    """Return who said it and on which day, as far as memory tells: ``Tom, 28 Nov 2026``."""
-    date = getattr(hit, "updated_at", None)
+    """Return who said it and on which day, as far as memory tells: ``Tom, 28 Nov 2026``.
+
+    What holds until a moment only has its validity instead of the day: ``until 3 Mar 2026``.
+    """
     speaker = _NOT_IN_NAMES.sub(" ", _remove_invisible(getattr(hit, "speaker", ""))).strip()
-    day = f"{date.day} {date:%b %Y}" if date else ""
+    day = describe_validity(hit) or _format_day(getattr(hit, "updated_at", None))
     return ", ".join(filter(None, (_escape(speaker[:MAX_NAME_LENGTH]), day)))
+
+
+def describe_validity(hit: MemoryHit) -> str:
+    """Return until when the entry holds or held, if there is an end: ``until 3 Mar 2026``, ``7 May 2024 until 3 Mar 2026``."""
+    until = _format_day(getattr(hit, "valid_until", None))
+    since = _format_day(getattr(hit, "valid_from", None))
+    return f"{since} until {until}".strip() if until else ""
 
 
 def join_blocks(*blocks: str) -> str:
@@ -151,6 +161,10 @@ def quote_block(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in marked.splitlines())
 
 
+def _format_day(date: datetime | None) -> str:
+    return f"{date.day} {date:%b %Y}" if date else ""
+
+
 def _break_markers(text: str) -> str:
     return _ROLE_MARKER.sub(lambda match: f"{match[0][0]}\\{match[0][1:]}", text)
 
@@ -181,6 +195,8 @@ def _render_line(hit: MemoryHit, with_relevance: bool) -> tuple[str, str]:
     if is_built_key(hit.key) or speaker:
         note = QUOTING_NOTE if needs_quoting(hit) else DATA_NOTE
         return _render_quote(hit, relevance), note
+    validity = describe_validity(hit)
+    relevance = f" ({validity}){relevance}" if validity else relevance
     key, value = _indent(hit.key), as_text(hit.value)
     if len(value) > MAX_ENTRY_LENGTH:
         value = f"{value[:MAX_ENTRY_LENGTH]}{TRUNCATION_MARK}"

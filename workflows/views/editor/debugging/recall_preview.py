@@ -24,7 +24,7 @@ from accounts.tenancy import tenant
 from workflows import memory_app, selectors
 from workflows.engine.errors import EngineFault, SubWorkflowUnavailable
 from workflows.engine.language.document import Document, Json, NodeSpec
-from workflows.engine.language.memory_usage import DEFAULT_SCOPE, PROFILE_FIELD
+from workflows.engine.language.memory_usage import DEFAULT_SCOPE, FORMER_FIELD, PROFILE_FIELD
 from workflows.engine.nodes.memory.disagreeing import list_shown
 from workflows.engine.nodes.memory.history_context import (
     MAX_WORKING_ENTRIES,
@@ -58,6 +58,7 @@ from workflows.views.request_context import find_workflow, read_text
 from workflows.views.runs.memory.recalled import (
     is_always,
     is_disputed,
+    is_on_topic,
     is_weak,
     list_score_parts,
 )
@@ -147,6 +148,7 @@ def _read_config(spec: NodeSpec, workflow: Workflow) -> dict[str, Any]:
         "injects": isinstance(memory_settings, Mapping),
         "include_recent": config.get("include_recent") is True,
         "include_profile": config.get(PROFILE_FIELD) is True,
+        "finds_former": config.get(FORMER_FIELD) is not False,
         # As ``NodeContext.answers_chat`` has it.
         "without_lessons": workflow.is_chat and not (kind and kind.has_parts) and not forgets,
         "is_recall": preview == "recall",
@@ -215,22 +217,23 @@ def _recall_entries(
     caller: "memory_app.MemoryCaller", config: Mapping[str, Any], query: str | None
 ) -> "list[memory_app.MemoryEntry]":
     key, limit = config["key"] or None, config["top_k"]
+    scope, filter_ = config["scope"], config["filter"]
+    if config["forgets"]:
+        return memory_app.recall(caller, scope=scope, key=key, filter=filter_, top_k=limit)
     recall = partial(
-        memory_app.recall,
+        memory_app.recall_for_node,
         caller,
-        scope=config["scope"],
-        filter=config["filter"],
+        scope=scope,
+        filter=filter_,
         top_k=limit,
-        for_prompt=not config["forgets"],
         without_lessons=config["without_lessons"],
-        with_notes=not config["forgets"],
     )
     entries = recall(
         key=key,
         query_text=query or None,
         recency_days=config["recency_days"],
         min_score=config["min_score"],
-        concern=memory_app.measure_question_concern(query, config["scope"]),
+        finds_former=config["finds_former"],
     )
     if config["include_recent"] and query and key is None and len(entries) < limit:
         return [*extend_hits(entries, recall(), limit)]
@@ -241,14 +244,11 @@ def _recall_records(
     caller: "memory_app.MemoryCaller", config: Mapping[str, Any], query: str | None
 ) -> "list[Record[memory_app.MemoryEntry]]":
     """Recall as the history node does: working memory first, then the entries that match the query."""
-    scope = config["scope"]
     recall = partial(
-        memory_app.recall,
+        memory_app.recall_for_node,
         caller,
-        scope=scope,
-        for_prompt=True,
+        scope=config["scope"],
         without_lessons=config["without_lessons"],
-        with_notes=True,
     )
     working = recall(filter={"tier": "working"}, top_k=MAX_WORKING_ENTRIES)
     if not query:
@@ -259,7 +259,7 @@ def _recall_records(
         top_k=config["top_k"],
         recency_days=config["recency_days"],
         min_score=config["min_score"],
-        concern=memory_app.measure_question_concern(query, scope),
+        finds_former=config["finds_former"],
     )
     return merge_hits(working, long_term)
 
@@ -309,7 +309,9 @@ def _serialize_entry(entry: "memory_app.MemoryEntry", *, is_by_key: bool) -> dic
         "percent": round((entry.score or 0.0) * 100),
         "is_always": is_always(parts),
         "is_disputed": is_disputed(parts),
+        "is_only_on_topic": is_on_topic(parts) and is_weak(entry.score),
         "is_recent": not is_by_key and is_weak(entry.score),
+        "valid_until": entry.valid_until,
         "parts": list_score_parts(entry.explain),
     }
 

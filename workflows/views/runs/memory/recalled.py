@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -23,6 +24,8 @@ NO_VECTOR: Final = "no_vector"
 ALWAYS: Final = "always"
 # Reported by memory.services.recall.prompt_notes instead of a score.
 DISAGREES: Final = "disagrees"
+# Reported by memory.logic.judgement.asked_facts; a hit may have a score besides.
+TOPIC: Final = "topic"
 # The parts of a score by their names in memory.core.recall, and of the order what no part of the score says. Runs from
 # before scores were absolute have recorded neighbours and recency as parts of the score.
 SCORE_PARTS: Final[Mapping[str, Promise]] = {
@@ -71,6 +74,8 @@ class MemoryRow:
     parts: tuple[tuple[str | Promise, float], ...] = ()
     is_always: bool = False  # in the profile, whatever the query is
     is_disputed: bool = False  # it disagrees with one that was recalled
+    is_on_topic: bool = False  # it is about what the query asks for, whatever its words are
+    valid_until: datetime | None = None
     is_newest: bool = False  # recalled as one of the newest, without a query
     is_recent: bool = False  # recalled, but not because it matches the query
     missed_query: str = ""  # the query of another node that did not match this entry
@@ -81,6 +86,11 @@ class MemoryRow:
     @property
     def percent(self) -> int:
         return round((self.score or 0) * 100)
+
+    @property
+    def is_only_on_topic(self) -> bool:
+        """Return whether its topic is the only reason: its words and meaning say little."""
+        return self.is_on_topic and is_weak(self.score)
 
     @property
     def name(self) -> str:
@@ -112,6 +122,8 @@ def build_memory_row(
         parts=tuple(list_score_parts(entry.get("parts") or {})),
         is_always=is_always(entry),
         is_disputed=is_disputed(entry),
+        is_on_topic=is_on_topic(entry),
+        valid_until=read_valid_until(entry),
         is_newest=is_recency_match(entry, event),
         is_recent=bool(missed_query) or is_recent(entry, event),
         missed_query=missed_query,
@@ -135,20 +147,35 @@ def is_disputed(entry: Mapping[str, Json]) -> bool:
     return DISAGREES in (entry.get("parts") or {})
 
 
+def is_on_topic(entry: Mapping[str, Json]) -> bool:
+    """Return whether the entry was recalled because the query asks for what it is about."""
+    return TOPIC in (entry.get("parts") or {})
+
+
+def read_valid_until(entry: Mapping[str, Json]) -> datetime | None:
+    """Return the moment until which a recalled entry holds or held, if it has one."""
+    text = entry.get("valid_until")
+    return datetime.fromisoformat(text) if text else None
+
+
 def is_recency_match(entry: Mapping[str, Json], event: RunEvent) -> bool:
     """Return whether the entry was recalled as one of the newest, without a query."""
     is_unscored = event.name == MemoryRecalled.name and entry.get("score") is None
-    has_reason = is_always(entry) or is_disputed(entry)
-    return is_unscored and not has_reason and not event.data.get("query")
+    return is_unscored and not _has_reason(entry) and not event.data.get("query")
 
 
 def is_recent(entry: Mapping[str, Json], event: RunEvent) -> bool:
     """Return whether a recalled entry matches the query so little that its score is not shown."""
     if event.name != MemoryRecalled.name or (event.data.get("sought") or {}).get("key"):
         return False
-    if is_always(entry) or is_disputed(entry):
+    if _has_reason(entry):
         return False
     return is_weak(entry.get("score"))
+
+
+def _has_reason(entry: Mapping[str, Json]) -> bool:
+    """Return whether the entry was recalled for another reason than its words, meaning or age."""
+    return is_always(entry) or is_disputed(entry) or is_on_topic(entry)
 
 
 def is_weak(score: float | None) -> bool:
