@@ -28,9 +28,11 @@ def prompt_use_form(
 ) -> dict[str, Any]:  # what the templates have
     """Show a button for each choice. With a ``target`` HTMX replaces it by the ``shape`` that the view renders.
 
-    What ``is_pinnable`` may be in a profile: not messages and pages.
+    What ``is_pinnable`` may be in a profile: not messages and pages, nor what no longer holds.
     """
     used = get_prompt_use(entry)
+    if used is PromptUse.ALWAYS and not is_pinnable:
+        used = PromptUse.RELEVANT
     offered = [use for use in CHOICES if is_pinnable or use is not PromptUse.ALWAYS]
     choices = [(str(use), PromptUseChoice(use).label, use is used) for use in offered]
     is_default = PromptUse(entry.prompt_use) is PromptUse.AUTO

@@ -144,7 +144,7 @@ def _show_entry(
         "is_text": isinstance(row.value, str),
         "is_page": is_page,
         "is_message": is_message,
-        "is_pinnable": not (is_page or is_message),
+        "is_pinnable": not (is_page or is_message or row.is_former),
         "may_write": is_allowed(request, "write", row.namespace),
         "may_forget": is_allowed(request, "forget", row.namespace),
         "undoable": find_undoable_change(request),

@@ -1,5 +1,6 @@
 """Pages mark what holds no more, and lead from an entry to the one that took its place."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memory import services
-from memory.core.records import MemoryEntry
+from memory.core.records import MemoryEntry, PromptUse
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
 from tests.support.markup import markup_of
@@ -130,16 +131,23 @@ def test_about_me_marks_what_held_before(alice: Person) -> None:
     assert MARK in shown(alice, reverse("memory:about"))
 
 
-def test_former_entry_is_offered_no_use_in_prompts(alice: Person) -> None:
+def test_former_entry_is_offered_no_place_in_the_profile(alice: Person) -> None:
+    """It may still be recalled for a question about the past, so that a person can keep it out of that."""
+    door = at_door(alice)
     entry = services.remember(
-        at_door(alice), namespace=f"user:{alice.user.pk}", key="k", value="I live in Berlin.",
-        valid_until=MOVED,
+        door, namespace=f"user:{alice.user.pk}", key="k", value="I live in Berlin.",
+        valid_until=MOVED, prompt_use=PromptUse.ALWAYS,
     )  # fmt: skip
 
-    for address in (f"/memory/entries/{entry.id}/", reverse("memory:about")):
-        page = shown(alice, address)
-        assert 'name="use"' not in page
-        assert "No longer holds, so it enters no prompt." in page
+    page = shown(alice, f"/memory/entries/{entry.id}/")
+    about = shown(alice, reverse("memory:about"))
+
+    assert re.findall(r'value="(always|relevant|never)" aria-pressed="(\w+)"', page) == [
+        ("relevant", "true"),
+        ("never", "false"),
+    ]
+    assert 'name="use"' not in about
+    assert "Used only for questions about the past." in about
 
 
 def test_knowledge_marks_former_pages(alice: Person) -> None:
