@@ -329,5 +329,5 @@ def test_preview_shows_former_memories_for_questions_about_the_past_as_a_run_get
     assert "I moved to Lyon." in html
     assert ("I live in Berlin." in html) == is_former_shown
     assert ("- old (until 3 Mar 2026): I live in Berlin." in html) == is_former_shown
-    assert ("until March 3, 2026" in html) == is_former_shown
+    assert ("until Mar 3, 2026" in html) == is_former_shown
     assert "Recent" not in html
