@@ -9,7 +9,7 @@ from memory.core.entry_codec import read_content
 from memory.core.errors import AlreadyExists, MemoryFault
 from memory.core.records import MemoryEntry, Source
 from memory.core.scopes import list_plugged_scopes, resolve_namespace
-from memory.embedding.judge import find_holding
+from memory.embedding.judge import find_holding, find_kind
 from memory.host import EmbeddingModel
 from memory.logic.curation.work import FinishedWork, WorkStatus
 from memory.logic.ports import AskModel
@@ -99,6 +99,7 @@ __all__ = [
     "find_curation",
     "find_curations",
     "find_holding",
+    "find_kind",
     "forget",
     "forget_many",
     "format_value",

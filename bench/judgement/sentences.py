@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from memory.logic.judgement.labels import About, AskedTime, Attribute, Change, Concern, Kind
+from memory.logic.judgement.labels import (
+    About,
+    AskedTime,
+    Attribute,
+    Change,
+    Concern,
+    Kind,
+    Wish,
+)
 
 
 FOLDER: Final = Path(__file__).with_name("sentences")
@@ -33,6 +41,7 @@ class Sentence:
     change: Change | None = None
     concern: Concern | None = None
     time: AskedTime | None = None
+    wish: Wish | None = None
 
 
 ReadLine = Callable[[str, str], Sentence]
@@ -89,6 +98,7 @@ def _read_line(line: str, language: str) -> Sentence:
         None if attribute in ("-", ALL) else Attribute(attribute),
         None if about == "-" else About(about),
         _read_change(kind, change),
+        wish=_read_wish(kind, attribute),
     )
 
 
@@ -98,6 +108,13 @@ def _split_line(line: str) -> tuple[str, str]:
     if not separator or not text.strip():
         raise ValueError("no sentence")
     return words, text.strip()
+
+
+def _read_wish(kind: str, attribute: str) -> Wish | None:
+    """Return what a wish to forget means: without an attribute, what was said last."""
+    if kind != Kind.FORGET:
+        return None
+    return Wish.LATEST if attribute == "-" else Wish.NAMED
 
 
 def _read_change(kind: str, change: str) -> Change | None:

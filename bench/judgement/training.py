@@ -25,6 +25,7 @@ PENALTIES: Final = {
     "change": 1.5e-4,
     "concern": 4e-4,
     "time": 2e-4,
+    "wish": 1e-3,
 }
 
 

@@ -10,6 +10,7 @@ from memory.embedding import encoder
 from memory.logic.judgement import holding
 from memory.logic.judgement.holding import Holding
 from memory.logic.judgement.judge import Judge
+from memory.logic.judgement.labels import Kind
 from memory.logic.judgement.probes import load_probes
 
 
@@ -22,6 +23,12 @@ def find_judge() -> Judge | None:
     An installation with another embedder has one, too: the encoder comes with the product.
     """
     return _build_judge() if settings.MEMORY_EMBEDDER else None
+
+
+def find_kind(text: str) -> Kind | None:
+    """Return what a text is, such as a question or a wish to forget, or None if nobody can tell."""
+    judge = find_judge() if text.strip() else None
+    return judge.judge_texts([text])[0].kind if judge else None
 
 
 def find_holding(sentences: Sequence[str], recalled: Sequence[str]) -> Holding | None:

@@ -1,4 +1,4 @@
-"""Decide what a wish to forget means: facts that are known, what was stored last, or nothing."""
+"""Decide what a wish to forget means: what was stored last, facts that are known, or nothing."""
 
 import re
 from collections.abc import Sequence
@@ -21,9 +21,10 @@ from memory.logic.judgement.turns import Clause
 MIN_SPEAKER_OF_WISH: Final = 0.5  # that a statement that is to be forgotten is about the speaker
 MIN_FORGOTTEN: Final = 0.25
 MIN_POSSIBLE: Final = 0.15  # … of what could be meant beside it, so that the person is asked
-# The greatest probability of a topic. "Forget that" has none, and means what was stored last.
-MAX_NO_TOPIC: Final = 0.32
-MAX_VAGUE_TOPIC: Final = 0.5  # … up to which the person is asked whether that is meant
+MIN_LATEST: Final = 0.7  # that a wish means what was stored last: "Forget that"
+MAX_TOPIC: Final = 0.5  # … of whose topics none is more probable
+MIN_PERHAPS_LATEST: Final = 0.3  # … so that the person is asked
+MAX_VAGUE_TOPIC: Final = 0.6
 MAX_BEHIND: Final = 0.15  # of a fact that is about as near to a wish to forget as the nearest one
 MIN_NUMBER: Final = 5  # digits of a number that says by itself what a fact is about
 
@@ -53,9 +54,11 @@ def decide_to_forget(
     clause: Clause, known_facts: Sequence[JudgedFact], center: Floats, latest: Sequence[str]
 ) -> Operation | None:
     """Forget what is meant. If two things could be meant, the person is asked, and nothing is forgotten."""
+    if latest and clause.latest >= MIN_LATEST and clause.topics.max() <= MAX_TOPIC:
+        return Operation(Action.FORGET, targets=tuple(latest), evidence=clause.text)
     candidates = list_candidates(clause, known_facts, center)
     if not candidates:
-        return _decide_about_latest(clause, latest)
+        return _ask_about_latest(clause, latest)
     if _ALL.search(clause.text):
         selection, is_clear = candidates, True
     else:
@@ -69,13 +72,12 @@ def decide_to_forget(
     return Operation(action, targets=targets, evidence=clause.text)
 
 
-def _decide_about_latest(clause: Clause, latest: Sequence[str]) -> Operation | None:
-    """Forget what was stored last if the wish names no topic. What is named and not known is nothing to forget."""
-    named = float(clause.topics.max())
-    if not latest or named > MAX_VAGUE_TOPIC:
+def _ask_about_latest(clause: Clause, latest: Sequence[str]) -> Operation | None:
+    """Ask if what was stored last is meant, unless the wish names something: that isn't known, so there is nothing to forget."""
+    is_vague = clause.latest >= MIN_PERHAPS_LATEST and clause.topics.max() <= MAX_VAGUE_TOPIC
+    if not latest or not is_vague:
         return None
-    action = Action.FORGET if named <= MAX_NO_TOPIC else Action.ASK
-    return Operation(action, targets=tuple(latest), evidence=clause.text)
+    return Operation(Action.ASK, targets=tuple(latest), evidence=clause.text)
 
 
 def list_candidates(

@@ -10,7 +10,7 @@ from memory.logic.judgement.turns import Clause
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """``gone`` are the sentences that no longer hold as a whole, and their clauses that don't.
+    """``gone`` are the sentences that no longer hold as a whole, their clauses that don't, and wishes to forget something.
 
     ``clauses`` are what is left of them. Of sentences that hold, or state no fact, there is nothing in either.
     """
@@ -25,19 +25,22 @@ def find_holding(judge: Judge, sentences: Sequence[str], recalled: Sequence[str]
     ``recalled`` is what memory knows now: each is newer than any of the sentences.
     """
     conversation = _Conversation(judge)
-    facts_by_sentence = [
-        (sentence, conversation.hear(judge.judge_message(sentence))) for sentence in sentences
-    ]
+    gone: set[str] = set()
+    facts_by_sentence = []
+    for sentence in sentences:
+        clauses = judge.judge_message(sentence)
+        facts_by_sentence.append((sentence, conversation.hear(clauses)))
+        if any(clause.is_forget for clause in clauses):
+            gone.add(sentence)  # a wish tells what isn't to be repeated
     for text in recalled:
         conversation.compare(judge.judge_message(text))
-    gone: set[str] = set()
     holding: list[str] = []
     for sentence, facts in facts_by_sentence:
         left = [fact.text for fact in facts if conversation.holds(fact)]
         if len(left) < len(facts):
             gone.update((sentence, *(fact.text for fact in facts)))
             holding += left
-        else:
+        elif sentence not in gone:
             holding += (sentence, *left)
     clauses = [text for text in dict.fromkeys(holding) if text in gone]
     return Holding(frozenset(gone.difference(holding)), tuple(clauses))

@@ -107,6 +107,13 @@ class AskedTime(StrEnum):
     FORMER = "former"  # by what stopped holding: "What was my old phone number?"
 
 
+class Wish(StrEnum):
+    """The wish says what somebody means who asks to forget something."""
+
+    NAMED = "named"  # "Forget my phone number"
+    LATEST = "latest"  # what was said last: "Forget that"
+
+
 class Change(StrEnum):
     NONE = "none"
     CHANGED = "changed"  # something took the place of an earlier state

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 FILE: Final = Path(__file__).with_name("probes.npz")
-NAMES: Final = ("kind", "attribute", "about", "change", "concern", "time")
+NAMES: Final = ("kind", "attribute", "about", "change", "concern", "time", "wish")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ class Probes:
     change: Probe
     concern: Probe
     time: Probe
+    wish: Probe
 
 
 @cache

@@ -35,6 +35,13 @@ _FORGET: Final = re.compile(
     r"vergeet|wis\b|zapomn|usuń|забудь|удали|unut|sil\b|انس|احذف|ลืม|ลบ|忘|删|刪|消して|잊어|지워",
     re.IGNORECASE,
 )
+# "Don't forget that I live in Lyon" asks to keep it.
+_KEEP: Final = re.compile(
+    r"(?:don't|do not|never) forget|(?:nie?|nicht|bitte nicht) vergessen|vergiss (?:bitte )?nicht|n'oublie[zr]? (?:surtout )?pas|"
+    r"no (?:te |se |me )?olvid\w+|não (?:te |se |me )?esque\w+|non (?:ti |mi )?(?:dimentic|scord)\w+|(?:vergeet|niet) (?:niet|vergeten)|"
+    r"nie zapom\w+|не забуд\w+|не забывай\w*|unutma(?:yın(?:ız)?)?\b|لا تنس|อย่าลืม|(?:别|別|不要|勿)(?:忘|忘記|忘记)|忘れないで|잊지 ?마",
+    re.IGNORECASE,
+)
 _WORDS: Final = re.compile(r"[^\W_]+")
 
 
@@ -57,7 +64,7 @@ def is_small_talk(text: str) -> bool:
 
 def asks_to_forget(message: str) -> bool:
     """Return whether the message has a word for forgetting, which a model's wish to forget needs as its reason."""
-    return _FORGET.search(message) is not None
+    return _FORGET.search(_KEEP.sub(" ", message)) is not None
 
 
 def is_statement(sentence: str) -> bool:

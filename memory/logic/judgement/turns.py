@@ -24,6 +24,7 @@ from memory.logic.judgement.labels import (
     Change,
     Concern,
     Kind,
+    Wish,
 )
 from memory.logic.judgement.probes import NAMES, Floats, Probes
 from memory.logic.judgement.rules import asks_to_forget
@@ -59,6 +60,7 @@ class Clause:
     past: float  # … that something was so once
     concern: float  # … of a question, that it concerns the speaker
     former: float  # … of a question, that it asks for what stopped holding
+    latest: float  # … of a wish to forget, that it means what was said last
     vector: Floats
 
     @property
@@ -187,7 +189,7 @@ def _build_clause(text: str, shares: Mapping[str, Mapping[str, float]], vector: 
         text, kind, certainty, Attribute(_get_best(attributes)),
         np.array(topics, dtype=np.float32),
         shares["about"][About.SELF], changes[Change.CHANGED], changes[Change.ENDED], changes[Change.PAST],
-        shares["concern"][Concern.PERSON], shares["time"][AskedTime.FORMER],
+        shares["concern"][Concern.PERSON], shares["time"][AskedTime.FORMER], shares["wish"][Wish.LATEST],
         (vector / max(float(np.linalg.norm(vector)), 1e-6)).astype(np.float32),
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ Recalled text is data. It is searched and quoted, but never followed as an instr
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from workflows import memory_app
 from workflows.engine.nodes.agent.react_text import remove_instructions
@@ -47,6 +48,12 @@ class Candidate:
     is_former: bool = False
 
 
+class QuestionKind(Enum):
+    QUESTION = "question"
+    WISH_TO_FORGET = "wish to forget"
+    OTHER = "other"
+
+
 @dataclass(frozen=True, slots=True)
 class Material:
     """The question of a request, and the sentences that may answer it.
@@ -56,6 +63,7 @@ class Material:
 
     question: str
     candidates: tuple[Candidate, ...]
+    kind: QuestionKind
     is_current: bool = True
 
 
@@ -67,6 +75,7 @@ def collect_material(request: ModelRequest) -> Material:
     last_text = messages.pop(last).text if messages else ""
     prompt, memories = split_memories(last_text)
     question, other_text = _split_question(prompt)
+    kind = _find_kind(question)
     collector = _Collector(question)
     collector.add_memories([*map(read_hit, request.memories), *memories])
     texts = []
@@ -81,11 +90,14 @@ def collect_material(request: ModelRequest) -> Material:
         if message.role == "user"
         for sentence in words.split_sentences(text)
     ]
-    is_current = collector.leave_out_replaced(statements)
+    is_current = kind is not QuestionKind.QUESTION or collector.leave_out_replaced(statements)
     for text, origin in texts:
         collector.add_text(text, origin)
     collector.add_text(other_text, PROMPT)
-    return Material(question, tuple(collector.candidates), is_current)
+    return Material(question, tuple(collector.candidates), kind, is_current)
+
+
+_KINDS = {"question": QuestionKind.QUESTION, "forget": QuestionKind.WISH_TO_FORGET}  # of memory
 
 
 class _Collector:
@@ -94,7 +106,6 @@ class _Collector:
     def __init__(self, question: str) -> None:
         self.candidates: list[Candidate] = []
         self._seen = {_normalize(question)}
-        self._is_question = words.is_question(question)
         self._newest: list[str] = []  # what the person said, and memory knows now
 
     def add_memories(self, memories: Iterable[Memory], origin: int | None = None) -> None:
@@ -112,9 +123,9 @@ class _Collector:
     def leave_out_replaced(self, statements: Sequence[str]) -> bool:
         """Leave out what the person said and later replaced or had forgotten, wherever the conversation repeats it.
 
-        Return whether memory could tell. Only a question is answered from the conversation.
+        Return whether memory could tell.
         """
-        if not statements or not self._is_question or not memory_app.is_on():
+        if not statements or not memory_app.is_on():
             return True
         holding = memory_app.find_holding(statements, self._newest)
         if holding is None:
@@ -172,6 +183,16 @@ def _strip_own_frame(sentence: str) -> str:
         return ""
     introduction = next((phrase for phrase in INTRODUCTIONS if stripped.startswith(phrase)), "")
     return stripped.removeprefix(introduction).strip().strip("“”「」")
+
+
+def _find_kind(question: str) -> QuestionKind:
+    """Return what the person's last words are: by their words in English and Chinese, and else as memory judges them."""
+    if words.is_wish_to_forget(question):
+        return QuestionKind.WISH_TO_FORGET
+    if words.is_question(question):
+        return QuestionKind.QUESTION
+    kind = memory_app.find_kind(question) if memory_app.is_on() else None
+    return _KINDS.get(str(kind), QuestionKind.OTHER)
 
 
 def _split_question(text: str) -> tuple[str, str]:

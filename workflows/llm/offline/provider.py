@@ -15,7 +15,7 @@ from workflows.engine.errors import ModelNeeded
 from workflows.engine.ports import FACTS_TASK, ModelChunk, ModelRequest, ModelSource, Usage
 from workflows.llm.config import OFFLINE
 from workflows.llm.offline import context, words
-from workflows.llm.offline.context import Candidate, Material
+from workflows.llm.offline.context import Candidate, Material, QuestionKind
 from workflows.llm.offline.filling import fill_schema, find_schema
 from workflows.llm.offline.phrases import LABELS, PHRASES
 from workflows.llm.offline.reply import Reply
@@ -141,10 +141,10 @@ def _compose_answer(
         return phrases["tool"] + _quote(best)
     if words.is_greeting(question):
         return phrases["hello"]
-    if words.is_wish_to_forget(question):
+    if material.kind is QuestionKind.WISH_TO_FORGET:
         # What was forgotten is known only after this answer, so that the chat says it below.
         return phrases["forget"]
-    if words.is_question(question):
+    if material.kind is QuestionKind.QUESTION:
         return _answer_question(material, ranked, phrases)
     if words.is_command(question):
         raise ModelNeeded
@@ -159,6 +159,8 @@ def _answer_question(
     if not material.is_current:
         ranked = _put_history_last(ranked, recalled, question_features)
     best = _select_best(ranked, question_features)
+    if best and best[0].origin in _MEMORIES and _answers(recalled[:1], question_features):
+        best = recalled[:1]  # a search by meaning and topic ranks better than words alone
     if best and (best[0].origin not in _MEMORIES or _is_sure(best[0], recalled, question_features)):
         phrase_name = "prompt" if best[0].origin == context.PROMPT else "remember"
         return phrases[phrase_name] + _quote(_add_sure(best, ranked, question_features))
@@ -167,6 +169,14 @@ def _answer_question(
     if recalled:
         return phrases["closest"] + _quote(_list_closest(recalled, best))
     return phrases["unknown"]
+
+
+def _answers(recalled: Sequence[Candidate], question_features: frozenset[str]) -> bool:
+    """Return whether the memory, if there is one, has enough words of the question."""
+    return any(
+        words.measure_coverage(question_features, item.features) >= _SUFFICIENT_COVERAGE
+        for item in recalled
+    )
 
 
 def _is_sure(

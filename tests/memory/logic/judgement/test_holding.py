@@ -28,7 +28,7 @@ from memory.logic.judgement.judge import Judge
         (
             ["My phone number is 0151 2345678.", "Please forget my phone number."],
             [],
-            {"My phone number is 0151 2345678."},
+            {"My phone number is 0151 2345678.", "Please forget my phone number."},
             (),
         ),
         (["I have a cat called Miso."], ["I have a dog called Rex."], set(), ()),

@@ -104,6 +104,7 @@ def test_what_a_person_asks_to_forget_is_found_by_what_it_is_about(judge: Judge)
     assert (operation.action, operation.targets) == (Action.FORGET, ("1",))
 
 
+VAGUE = "Forget the thing about Friday that I wrote."
 TWO_PHONES = ["My mobile number is 555-0142.", "My office number is 555-0199."]
 ALLERGIES = ["I'm allergic to peanuts.", "I'm allergic to cats."]
 
@@ -152,6 +153,12 @@ def test_forget_that_means_what_was_stored_last(judge: Judge) -> None:
         "Olvida eso.",
         "Забудь это.",
         "忘了这个",
+        "please don't save that last thing",
+        "Lösch bitte, was ich zuletzt gesagt habe.",
+        "N'enregistre pas ma dernière phrase.",
+        "最後のメッセージは保存しないで",
+        "마지막 말은 기억하지 마",
+        "لا تحفظ آخر رسالة",
     ],
 )
 def test_wish_without_a_topic_means_what_was_stored_last(judge: Judge, wish: str) -> None:
@@ -186,10 +193,32 @@ def test_wish_that_names_what_is_not_known_forgets_nothing(judge: Judge, wish: s
     assert judge.decide(judge.judge_message(wish), known, ["2"]) == []
 
 
-def test_wish_whose_topic_is_vague_is_asked_about(judge: Judge) -> None:
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Don't forget to call Ana.", "Don't forget that my sister is called Ana.",
+        "I always forget my sister Ana's birthday.", "I forgot to call Ana.", "Vergiss nicht, Ana anzurufen.",
+        "Ich vergesse immer Anas Geburtstag.", "N'oublie pas que ma sœur s'appelle Ana.",
+        "No olvides que mi hermana se llama Ana.", "Não te esqueças da Ana, a minha irmã.",
+        "Non dimenticare di chiamare Ana.", "Vergeet niet Ana te bellen.", "Nie zapomnij zadzwonić do Any.",
+        "Не забудь, что мою сестру зовут Ana.", "Kardeşim Ana'yı aramayı unutma.", "لا تنس أن أختي اسمها Ana",
+        "อย่าลืมโทรหา Ana", "别忘了给Ana打电话", "Anaに電話するのを忘れないで", "Ana한테 전화하는 거 잊지 마",
+    ],
+)  # fmt: skip
+def test_who_forgets_something_or_asks_not_to_asks_for_nothing_to_be_forgotten(
+    judge: Judge, message: str
+) -> None:
+    known = [KnownFact("1", "My sister is called Ana."), KnownFact("2", "I moved to Lyon.")]
+
+    operations = judge.decide(judge.judge_message(message), known, ["2"])
+
+    assert not {Action.FORGET, Action.ASK} & {operation.action for operation in operations}
+
+
+def test_wish_that_may_mean_what_was_stored_last_is_asked_about(judge: Judge) -> None:
     known = [KnownFact("1", "I moved to Lyon.")]
 
-    (operation,) = judge.decide(judge.judge_message("Forget my boat."), known, ["1"])
+    (operation,) = judge.decide(judge.judge_message(VAGUE), known, ["1"])
 
     assert (operation.action, operation.targets) == (Action.ASK, ("1",))
 
