@@ -22,7 +22,8 @@ MIN_SPEAKER_OF_WISH: Final = 0.5  # that a statement that is to be forgotten is 
 MIN_FORGOTTEN: Final = 0.25
 MIN_POSSIBLE: Final = 0.15  # … of what could be meant beside it, so that the person is asked
 MIN_LATEST: Final = 0.7  # that a wish means what was stored last: "Forget that"
-MAX_TOPIC: Final = 0.5  # … of whose topics none is more probable
+MAX_TOPIC: Final = 0.5  # … of whose topics none is more probable, unless it is sure
+MIN_SURELY_LATEST: Final = 0.9
 MIN_PERHAPS_LATEST: Final = 0.3  # … so that the person is asked
 MAX_VAGUE_TOPIC: Final = 0.6
 MAX_BEHIND: Final = 0.15  # of a fact that is about as near to a wish to forget as the nearest one
@@ -54,7 +55,7 @@ def decide_to_forget(
     clause: Clause, known_facts: Sequence[JudgedFact], center: Floats, latest: Sequence[str]
 ) -> Operation | None:
     """Forget what is meant. If two things could be meant, the person is asked, and nothing is forgotten."""
-    if latest and clause.latest >= MIN_LATEST and clause.topics.max() <= MAX_TOPIC:
+    if latest and _means_latest(clause):
         return Operation(Action.FORGET, targets=tuple(latest), evidence=clause.text)
     candidates = list_candidates(clause, known_facts, center)
     if not candidates:
@@ -70,6 +71,11 @@ def decide_to_forget(
     evidence = list_evidence(selection, facts) if is_clear else []
     targets = (*(fact.id for fact in selection), *(fact.id for fact in evidence))
     return Operation(action, targets=targets, evidence=clause.text)
+
+
+def _means_latest(clause: Clause) -> bool:
+    is_vague = clause.topics.max() <= MAX_TOPIC
+    return clause.latest >= (MIN_LATEST if is_vague else MIN_SURELY_LATEST)
 
 
 def _ask_about_latest(clause: Clause, latest: Sequence[str]) -> Operation | None:

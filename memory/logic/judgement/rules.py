@@ -31,7 +31,11 @@ _REQUEST: Final = re.compile(
 # "Ben wrote me this:" announces words of others, or a list.
 _ANNOUNCEMENT: Final = re.compile(r"[:：]\s*$")
 _FORGET: Final = re.compile(
-    r"forget|don't (?:remember|keep|store)|delete|erase|vergiss|lösch|oubli|efface|olvid|borra|esque|apaga|dimentica|cancella|"
+    r"forget|don't (?:remember|keep|store|save)|nicht (?:merken|speichern)|n'enregistre|ne (?:retiens|garde|sauvegarde)|"
+    r"no (?:guardes|recuerdes|memorices)|não (?:guard|memori|salv)\w+|non (?:salvar|ricordar|memorizzar)\w+|"
+    r"niet (?:opslaan|onthouden|bewaren)|nie (?:zapami|zapisuj|zachowuj)\w*|не (?:запоминай|сохраняй)|kaydetme|"
+    r"لا ت(?:حفظ|تذكر|سجل|خزن)|อย่า(?:จำ|บันทึก)|ไม่ต้องจำ|(?:不要|别|別|不用)(?:记|記|存|保存)|保存しない|覚えない|記憶しない|"
+    r"(?:저장|기억)하지 ?마|delete|erase|vergiss|lösch|oubli|efface|olvid|borra|esque|apaga|dimentica|cancella|"
     r"vergeet|wis\b|zapomn|usuń|забудь|удали|unut|sil\b|انس|احذف|ลืม|ลบ|忘|删|刪|消して|잊어|지워",
     re.IGNORECASE,
 )
