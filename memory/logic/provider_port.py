@@ -9,10 +9,12 @@ from uuid import uuid4
 
 from memory.core.errors import MemoryFault
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
+from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import (
     Scope,
     build_notes_namespace,
     compute_lifetime,
+    get_scope,
     parse_tier,
     require_variable,
 )
@@ -48,6 +50,14 @@ from memory.notes.metadata import save_todos
 
 
 T = TypeVar("T")
+
+
+def _find_of_others(step: Step, entries: Sequence[MemoryEntry]) -> frozenset[str]:
+    """Return the ids of the entries that somebody else than the person of the step told a memory which people share."""
+    person = step.source.actor
+    if not person or get_scope(step.scope).seen_by is SeenBy.PERSON:
+        return frozenset()
+    return frozenset(entry.id for entry in entries if entry.source.actor not in ("", person))
 
 
 class ProviderPort(EnginePort):
@@ -112,7 +122,10 @@ class ProviderPort(EnginePort):
         return self._entries.store(replace(params, ttl_seconds=ttl, source=step.source))
 
     def _propose(self, step: Step, message: str) -> Proposal:
-        return propose_for_store(self._entries, step.namespace, message, self._judge)
+        find_of_others = partial(_find_of_others, step)
+        return propose_for_store(
+            self._entries, step.namespace, message, self._judge, find_of_others
+        )
 
     def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]:
         return StoreLearner(

@@ -50,7 +50,9 @@ class Step:
 
     @property
     def source(self) -> Source:
-        return Source(run_id=self.origin.run_id, node_id=self.origin.node_id)
+        person = str(self.identity.get("user_id") or "")
+        actor = f"user:{person}" if person else ""
+        return Source(actor, run_id=self.origin.run_id, node_id=self.origin.node_id)
 
 
 @dataclass(frozen=True, slots=True)

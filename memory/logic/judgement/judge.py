@@ -12,7 +12,13 @@ from memory.logic.judgement.likeness import JudgedFact
 from memory.logic.judgement.operations import Action, KnownFact, Operation
 from memory.logic.judgement.probes import Floats, Probes
 from memory.logic.judgement.relating import contradicts, decide_operations
-from memory.logic.judgement.turns import Clause, Encode, judge_message, judge_texts
+from memory.logic.judgement.turns import (
+    MIN_OF_SPEAKER,
+    Clause,
+    Encode,
+    judge_message,
+    judge_texts,
+)
 
 
 MAX_CACHED: Final = 4_096  # vectors of texts: 2 KB each
@@ -48,18 +54,29 @@ class Judge:
     def decide(
         self, clauses: Sequence[Clause], known_facts: Sequence[KnownFact], latest: Sequence[str]
     ) -> list[Operation]:
-        fact_clauses = self.judge_texts([fact.text for fact in known_facts])
-        judgements = [JudgedFact(*pair) for pair in zip(known_facts, fact_clauses, strict=True)]
+        judgements = self._judge_comparable(known_facts)
         return decide_operations(clauses, judgements, self._probes.center, latest)
 
     def find_contradicting(self, text: str, known_facts: Sequence[KnownFact]) -> list[str]:
         """Return the ids of the known facts that can't be so at the same time as the text."""
-        clause, *other_clauses = self.judge_texts([text, *(fact.text for fact in known_facts)])
+        (clause,) = self.judge_texts([text])
         center = self._probes.center
         return [
-            fact.id
-            for fact, other in zip(known_facts, other_clauses, strict=True)
-            if contradicts(clause, other, center)
+            known.fact.id
+            for known in self._judge_comparable(known_facts)
+            if contradicts(clause, known.clause, center)
+        ]
+
+    def select_comparable(self, known_facts: Sequence[KnownFact]) -> list[KnownFact]:
+        """Return the facts that the person of a turn may speak of: not what somebody else said about themselves."""
+        return [known.fact for known in self._judge_comparable(known_facts)]
+
+    def _judge_comparable(self, known_facts: Sequence[KnownFact]) -> list[JudgedFact]:
+        clauses = self.judge_texts([fact.text for fact in known_facts])
+        return [
+            JudgedFact(fact, clause)
+            for fact, clause in zip(known_facts, clauses, strict=True)
+            if not (fact.is_of_other and clause.is_of_speaker >= MIN_OF_SPEAKER)
         ]
 
     def _encode(self, texts: Sequence[str]) -> Floats:
@@ -81,7 +98,11 @@ def propose(
     latest: Sequence[str] = (),
 ) -> Proposal:
     """Propose the operations of a turn. ``clauses`` are what the judge found in the message."""
-    prompt_facts = tuple(fact for fact in known_facts if fact.may_enter_prompts)
+    if judge is None:
+        own_facts = [fact for fact in known_facts if not fact.is_of_other]
+    else:
+        own_facts = judge.select_comparable(known_facts)
+    prompt_facts = tuple(fact for fact in own_facts if fact.may_enter_prompts)
     if judge is None:
         statements = rules.list_statements(message)
         added = tuple(Operation(Action.ADD, text, evidence=text) for text in statements)

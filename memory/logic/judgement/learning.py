@@ -22,6 +22,7 @@ from memory.logic.judgement.related_entries import (
     ABOUT,
     ATTRIBUTE,
     KIND,
+    FindOfOthers,
     build_queries,
     collect_facts,
     find_latest,
@@ -33,13 +34,19 @@ MIN_OF_SPEAKER: Final = 0.5  # probability
 
 
 def propose_for_store(
-    store: NamespaceStore, namespace: str, message: str, judge: Judge | None
+    store: NamespaceStore,
+    namespace: str,
+    message: str,
+    judge: Judge | None,
+    find_of_others: FindOfOthers,
 ) -> Proposal:
     """Propose what the message does to the entries of a namespace."""
     clauses = judge.judge_message(message) if judge else []
     queries = build_queries(namespace, message, clauses)
-    known_facts = collect_facts(hit for query in queries for hit in store.recall(query))
-    return propose(judge, message, clauses, known_facts, find_latest(store, namespace))
+    hits = (hit for query in queries for hit in store.recall(query))
+    known_facts = collect_facts(hits, find_of_others)
+    latest = find_latest(store, namespace, find_of_others)
+    return propose(judge, message, clauses, known_facts, latest)
 
 
 def build_fact_metadata(

@@ -17,11 +17,15 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """An entry that the turn may speak of. A model is shown it only if it ``may_enter_prompts``."""
+    """An entry that the turn may speak of. A model is shown it only if it ``may_enter_prompts``.
+
+    ``is_of_other`` says that somebody else told it a memory that people share: what it says of "me" is about them.
+    """
 
     id: str
     text: str
     may_enter_prompts: bool = True
+    is_of_other: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Find the known entries that a turn may speak of, in a store."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
 from memory.core.provider import NamespaceStore
@@ -19,6 +19,9 @@ MAX_OF_ATTRIBUTE: Final = 10  # by what it is about, the newest
 MAX_LATEST: Final = 20
 MAX_QUERY_LENGTH: Final = 2_000
 
+# Returns the ids of the entries that somebody else than the person of the turn told a memory which people share.
+FindOfOthers = Callable[[Sequence[MemoryEntry]], Collection[str]]
+
 
 def build_queries(namespace: str, message: str, clauses: Sequence[Clause]) -> list[MemoryQuery]:
     """Return the queries whose hits a turn is compared with. The first one needs the embedding of its text.
@@ -32,18 +35,35 @@ def build_queries(namespace: str, message: str, clauses: Sequence[Clause]) -> li
     return [*queries, MemoryQuery(namespace, filter={"category": "fact"}, top_k=MAX_RELATED)]
 
 
-def collect_facts(hits: Iterable[MemoryEntry]) -> list[KnownFact]:
+def find_of_nobody_else(entries: Sequence[MemoryEntry]) -> frozenset[str]:
+    """Return no id: in the memory of one person everything is theirs."""
+    return frozenset()
+
+
+def collect_facts(
+    hits: Iterable[MemoryEntry], find_of_others: FindOfOthers = find_of_nobody_else
+) -> list[KnownFact]:
     """Return the facts among the hits, each once. Messages, pages and results of tasks are none."""
     facts = {hit.id: hit for hit in hits if hit.category == "fact"}
+    of_others = find_of_others([*facts.values()])
     return [
-        KnownFact(hit.id, " ".join(list_texts(hit.value)), hit.prompt_use is not PromptUse.NEVER)
+        KnownFact(
+            hit.id,
+            " ".join(list_texts(hit.value)),
+            may_enter_prompts=hit.prompt_use is not PromptUse.NEVER,
+            is_of_other=hit.id in of_others,
+        )
         for hit in facts.values()
     ]
 
 
-def find_latest(store: NamespaceStore, namespace: str) -> list[str]:
-    """Return the ids of the entries that the latest run stored: what "don't remember that" means."""
-    newest = store.recall(MemoryQuery(namespace, top_k=MAX_LATEST))
+def find_latest(
+    store: NamespaceStore, namespace: str, find_of_others: FindOfOthers = find_of_nobody_else
+) -> list[str]:
+    """Return the ids of the entries that the person's latest run stored: what "don't remember that" means."""
+    entries = store.recall(MemoryQuery(namespace, top_k=MAX_LATEST))
+    of_others = find_of_others(entries)
+    newest = [entry for entry in entries if entry.id not in of_others]
     if not newest or not newest[0].source.run_id:
         return []
     return [entry.id for entry in newest if entry.source.run_id == newest[0].source.run_id]

@@ -5,6 +5,7 @@ The operations of a turn are one transaction: a worker that is killed between th
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from django.utils import timezone
@@ -24,6 +25,7 @@ from memory.providers.postgres import rows
 from memory.services.entries.edit import edit
 from memory.services.entries.forget import forget_many
 from memory.services.entries.remember import remember
+from memory.services.entries.speakers import find_of_others
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.recall.recall import open_for_query
@@ -49,8 +51,10 @@ def propose_facts(caller: MemoryCaller, *, scope: str, message: str) -> Proposal
         if access.target.row is not None:
             store = access.open_store()
             queries = [query, *(replace(each, namespace=access.text) for each in other_queries)]
-            known_facts = collect_facts(hit for each in queries for hit in store.recall(each))
-            latest = find_latest(store, access.text)
+            hits = (hit for each in queries for hit in store.recall(each))
+            find_others = partial(find_of_others, access)
+            known_facts = collect_facts(hits, find_others)
+            latest = find_latest(store, access.text, find_others)
     return propose(judge, message, clauses, known_facts, latest)
 
 

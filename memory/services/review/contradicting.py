@@ -14,6 +14,8 @@ from accounts.tenancy import tenant
 from config.ids import uuid7
 from config.retry import retry_on_conflict
 from memory.core.records import MemoryEntry, Tier
+from memory.core.scope_kinds import SeenBy
+from memory.core.scopes import parse_namespace
 from memory.embedding.judge import find_judge
 from memory.logic.entries.duplicates import get_age_key, list_affirmed_words
 from memory.logic.entries.texts import get_single_text
@@ -31,6 +33,7 @@ from memory.logic.review.proposals import Proposal
 from memory.models import Namespace, Revision
 from memory.providers.postgres import rows
 from memory.services.curation.learning_rules import LearningRule
+from memory.services.entries.speakers import list_of_others
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.review.proposals import save_proposals
@@ -139,10 +142,28 @@ def _propose(caller: MemoryCaller, entry: MemoryEntry) -> int:
     with tenant([caller.team_id]):
         namespace = rows.find_namespace(caller.team_id, entry.namespace)
         facts = _list_facts(namespace, MAX_COMPARED + 1) if namespace else []
-    candidates = [fact for fact in facts if fact.id != entry.id]
-    if len(candidates) == len(facts):  # the entry doesn't hold itself by now
-        return 0
+        candidates = [fact for fact in facts if fact.id != entry.id]
+        if len(candidates) == len(facts):  # the entry doesn't hold itself by now
+            return 0
+        candidates = _leave_out_others(caller, entry, candidates)
     return _save(caller, entry.namespace, _find_contradictions(entry, candidates))
+
+
+def _leave_out_others(
+    caller: MemoryCaller, entry: MemoryEntry, candidates: Sequence[MemoryEntry]
+) -> list[MemoryEntry]:
+    """Leave out what others said about themselves in memory that people share: two people live in two towns."""
+    judge, namespace = find_judge(), parse_namespace(entry.namespace)
+    if judge is None or namespace.seen_by is SeenBy.PERSON:
+        return [*candidates]
+    person = str(caller.identity.get("user_id") or "")
+    of_others = list_of_others(caller.team_id, person, candidates)
+    facts = [
+        KnownFact(each.id, get_single_text(each.value) or "", is_of_other=each.id in of_others)
+        for each in candidates
+    ]
+    comparable = {fact.id for fact in judge.select_comparable(facts)}
+    return [each for each in candidates if each.id in comparable]
 
 
 def _save(caller: MemoryCaller, namespace: str, contradictions: Sequence[Contradiction]) -> int:

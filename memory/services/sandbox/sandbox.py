@@ -45,6 +45,7 @@ from memory.logic.wiki.log import list_log
 from memory.logic.wiki.wiki import Wiki
 from memory.permissions import Verb
 from memory.services.access.pause_state import WithheldEntries
+from memory.services.entries.speakers import find_of_others
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.engine_port import LoadCaller, RunMemory
@@ -108,7 +109,8 @@ class SandboxMemory(RunMemory):
             judge = self._find_judge()
             if access.is_withheld:
                 return propose(judge, message, judge.judge_message(message) if judge else (), ())
-            return propose_for_store(copy, access.text, message, judge)
+            find_others = partial(find_of_others, access)
+            return propose_for_store(copy, access.text, message, judge, find_others)
 
     def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]:
         return [self._learn_one(step, request, operation) for operation in request.operations]

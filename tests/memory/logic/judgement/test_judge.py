@@ -238,6 +238,41 @@ def test_name_is_forgotten_and_not_what_was_said_after_it(judge: Judge, wish: st
     assert (operation.action, operation.targets) == (Action.FORGET, ("1",))
 
 
+@pytest.mark.parametrize(
+    ("wish", "fact"),
+    [
+        ("Forget that I like coffee.", "I like coffee."), ("Vergiss, dass ich Kaffee mag.", "Ich mag Kaffee."),
+        ("Oublie que j'aime le café.", "J'aime le café."), ("Olvida que vivo en Madrid.", "Vivo en Madrid."),
+        ("Zapomnij, że mieszkam w Gdyni.", "Mieszkam w Gdyni."), ("Забудь, что я врач.", "Я врач."),
+        ("忘记我喜欢咖啡", "我喜欢咖啡。"), ("コーヒーが好きなことは忘れて。", "コーヒーが好きです。"),
+        ("내가 커피 좋아한다는 거 잊어 줘.", "나는 커피를 좋아해."),
+    ],
+)  # fmt: skip
+def test_wish_that_repeats_a_fact_forgets_it(judge: Judge, wish: str, fact: str) -> None:
+    known = [KnownFact("1", fact), KnownFact("2", "My name is Ana.")]
+
+    (operation,) = judge.decide(judge.judge_message(wish), known, ["2"])
+
+    assert (operation.action, operation.targets) == (Action.FORGET, ("1",))
+
+
+@pytest.mark.parametrize(
+    ("message", "action"),
+    [("I moved to Lyon.", Action.REPLACE), ("Please forget where I live.", Action.FORGET)],
+)
+def test_what_others_said_about_themselves_is_neither_replaced_nor_forgotten(
+    judge: Judge, message: str, action: Action
+) -> None:
+    known = [
+        KnownFact("tom", "I live in Berlin.", is_of_other=True),
+        KnownFact("own", "I live in Rome."),
+    ]
+
+    (operation,) = judge.decide(judge.judge_message(message), known, [])
+
+    assert (operation.action, operation.targets) == (action, ("own",))
+
+
 def test_weights_belong_to_the_encoder_and_know_every_kind() -> None:
     probes = load_probes()
 

@@ -5,15 +5,18 @@ from typing import Any
 
 import pytest
 
+from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, MemoryFault
 from memory.core.records import MemoryEntry
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
+from memory.models import Proposal
 from memory.services.entries import learn as learning
 from memory.services.entries.learn import learn, propose_facts
 from memory.services.entries.remember import remember
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
 from memory.services.history.undo_run import undo_run
 from memory.services.recall.recall import recall
+from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast
 
@@ -174,3 +177,30 @@ def test_proposal_compares_with_what_the_person_may_view(mia: MemoryCaller, cast
 
     assert [fact.text for fact in own.known_facts] == ["I live in Berlin."]
     assert (theirs.known_facts, own.method) == ((), "rules")
+
+
+def test_who_moves_in_a_group_moves_nobody_else(cast: Cast, settings: Any) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+    workflow = make_workflow(cast.alice)
+
+    def say(person: str, message: str) -> list[LearnedChange]:
+        run = make_run(cast.alice, workflow, subject=person)
+        caller = replace(
+            in_run(cast.alice, user_id=person), origin=CallOrigin(str(run.pk), "node", message)
+        )
+        proposal = propose_facts(caller, scope="global", message=message)
+        keyed = [
+            replace(operation, key=f"m-{message}") if operation.text else operation
+            for operation in proposal.operations
+        ]
+        return learn(caller, scope="global", request=LearnRequest(keyed, {}, "long_term", None))
+
+    say("tom", "I live in Berlin.")
+    say("mia", "I live in Rome.")
+    (moved,) = say("tom", "I moved to Porto.")
+    (forgot,) = say("mia", "Please forget where I live.")
+
+    assert [entry.value for entry in moved.ended] == ["I live in Berlin."]
+    assert [entry.value for entry in forgot.forgotten] == ["I live in Rome."]
+    with tenant([cast.team_a.pk]):
+        assert not Proposal.objects.unscoped().exists()
