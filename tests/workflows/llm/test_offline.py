@@ -471,3 +471,25 @@ def test_profile_is_no_answer_to_a_question_that_it_has_nothing_to_do_with() -> 
 
     assert PHRASES["en"]["unknown"] in build_answer(ask("Would a cruise suit me?", system=context))
     assert "Ana" in build_answer(ask("What is my name?", system=context))
+
+
+@pytest.mark.parametrize("said", ["Vergiss, wo ich arbeite.", "Oublie où j'habite."])
+def test_wish_to_forget_in_another_language_is_neither_noted_nor_quoted(
+    settings: Any, said: str
+) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+    history: tuple[tuple[Role, str], ...] = (("user", said),)
+
+    answer = build_answer(ask(said))
+    later = build_answer(ask("Wo arbeite ich? Où est-ce que j'habite ?", history=history))
+
+    assert answer == PHRASES["en"]["forget"] + LABELS["en"]
+    assert said not in later
+
+
+def test_question_without_a_question_mark_is_answered_in_another_language(settings: Any) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+
+    answer = build_answer(ask("ฉันแพ้อะไรบ้าง", Hit("ฉันแพ้กุ้ง")))
+
+    assert "ฉันแพ้กุ้ง" in answer
