@@ -14,7 +14,7 @@ MIN_TOPIC: Final = 0.6  # probability
 MIN_SURE_TOPIC: Final = 0.8  # … for which a fact comes first
 MIN_SPEAKER: Final = 0.5  # … that the question is about the speaker
 MIN_CONCERN: Final = 0.5  # … that it concerns the speaker at all
-MIN_FORMER: Final = 0.6  # … that a question asks for what stopped holding; `python -m bench.judgement` prints the shares
+MIN_FORMER: Final = 0.55  # … that a question asks for what stopped holding; `python -m bench.judgement` prints the shares
 MAX_FACTS: Final = 3  # that are added to the hits
 # The part, instead of a score, of an entry that was recalled because the question asks for what it is about.
 TOPIC_PART: Final = "topic"

@@ -71,6 +71,9 @@ _PRONOUN: Final = re.compile(r"(?:I(?! am\b)|Ich(?! bin\b)|Je(?! suis\b)|Ik(?! b
 _REMEMBER: Final = re.compile(
     r"^(?:(?:please|pls)[,\s]+)?(?:(?:remember|note|keep in mind|don't forget|do not forget)(?!\s+to\b)(?:\s+that\b|\s*[:,])?\s+"
     r"|for the record[:,\s]+|fyi[:,\s]+|by the way[:,\s]+|btw[:,\s]+)"
+    # Not in languages whose verb would stand at the end then.
+    r"|^(?:n'oublie[zr]? (?:surtout )?pas que|no (?:te |se )?olvid\w+ (?:de )?que|não (?:te |se )?esque\w+ (?:de )?que"
+    r"|non (?:ti )?(?:dimentic|scord)\w+ che|nie zapom\w+,? że|не забуд\w+,? что|не забывай\w*,? что|لا تنسَ? أن)\s+"
     r"|^(?:请|麻烦)?(?:帮我|你)?(?:要)?(?:记住|记下|记一下|别忘了)[:：,，\s]*",
     re.IGNORECASE,
 )

@@ -66,6 +66,11 @@ def is_small_talk(text: str) -> bool:
     return bool(_SMALL_TALK.fullmatch(text.strip()))
 
 
+def asks_not_to_forget(text: str) -> bool:
+    """Return whether the text has a word for forgetting only where it says not to: the encoder hardly hears the "not"."""
+    return _KEEP.search(text) is not None and not asks_to_forget(text)
+
+
 def asks_to_forget(message: str) -> bool:
     """Return whether the message has a word for forgetting, which a model's wish to forget needs as its reason."""
     return _FORGET.search(_KEEP.sub(" ", message)) is not None

@@ -104,7 +104,7 @@ def test_what_a_person_asks_to_forget_is_found_by_what_it_is_about(judge: Judge)
     assert (operation.action, operation.targets) == (Action.FORGET, ("1",))
 
 
-VAGUE = "Forget the thing about Friday that I wrote."
+VAGUE = "forget that date"
 TWO_PHONES = ["My mobile number is 555-0142.", "My office number is 555-0199."]
 ALLERGIES = ["I'm allergic to peanuts.", "I'm allergic to cats."]
 

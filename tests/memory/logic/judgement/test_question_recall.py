@@ -9,7 +9,7 @@ from bench.judgement.sentences import read_questions, read_sentences, read_times
 from memory.core.records import MemoryEntry, StoreParams
 from memory.embedding.embedders import Options
 from memory.embedding.local import LocalModel
-from memory.logic.judgement.asked_facts import TOPIC_PART
+from memory.logic.judgement.asked_facts import MIN_FORMER, TOPIC_PART
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.learning import build_fact_metadata
 from memory.providers.in_memory import InMemoryProvider
@@ -101,7 +101,7 @@ async def test_node_that_wants_no_former_memories_gets_none(judge: Judge, questi
 def test_past_of_other_things_is_asked_for(judge: Judge, question: str) -> None:
     (clause,) = judge.judge_texts([question])
 
-    assert clause.former > 0.6
+    assert clause.former >= MIN_FORMER
 
 
 @pytest.mark.parametrize("question", OTHER_PRESENT)
