@@ -493,3 +493,14 @@ def test_question_without_a_question_mark_is_answered_in_another_language(settin
     answer = build_answer(ask("ฉันแพ้อะไรบ้าง", Hit("ฉันแพ้กุ้ง")))
 
     assert "ฉันแพ้กุ้ง" in answer
+
+
+def test_earlier_answer_from_memory_is_not_quoted_because_it_may_have_been_forgotten() -> None:
+    history: tuple[tuple[Role, str], ...] = (
+        ("user", "Where do I work?"),
+        ("assistant", "I remember: “I work at Bosch.” (offline demo provider)"),
+    )
+
+    answer = build_answer(ask("Where do I work?", history=history))
+
+    assert answer == PHRASES["en"]["unknown"] + LABELS["en"]

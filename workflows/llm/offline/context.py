@@ -13,7 +13,7 @@ from workflows.engine.nodes.agent.react_text import remove_instructions
 from workflows.engine.ports import ModelRequest
 from workflows.llm.offline import words
 from workflows.llm.offline.memory_lines import Memory, iterate_texts, read_hit, split_memories
-from workflows.llm.offline.phrases import COMPLETE_SENTENCES, INTRODUCTIONS, LABELS
+from workflows.llm.offline.phrases import COMPLETE_SENTENCES, INTRODUCTIONS, LABELS, RECALLING
 
 
 # The origins of sentences. Of equally similar sentences, one of a higher origin is the better answer.
@@ -83,12 +83,13 @@ def collect_material(request: ModelRequest) -> Material:
         text, memories = split_memories(remove_instructions(message.text))
         is_answer = message.role == "tool" and index >= last
         collector.add_memories(memories, TOOL if is_answer else None)
-        texts.append((text, TOOL if is_answer else _ORIGINS.get(message.role, HISTORY)))
+        if message.role != "assistant" or not _quotes_memory(text):
+            texts.append((text, TOOL if is_answer else _ORIGINS.get(message.role, HISTORY)))
     statements = [
         sentence
-        for message, (text, _origin) in zip(messages, texts, strict=True)
+        for message in messages
         if message.role == "user"
-        for sentence in words.split_sentences(text)
+        for sentence in words.split_sentences(split_memories(message.text)[0])
     ]
     is_current = kind is not QuestionKind.QUESTION or collector.leave_out_replaced(statements)
     for text, origin in texts:
@@ -170,6 +171,11 @@ def strip_own_words(text: str) -> str:
     text = text.replace("” “", "\n")
     sentences = [_strip_own_frame(sentence) for sentence in words.split_sentences(text)]
     return "\n".join(sentence for sentence in sentences if sentence)
+
+
+def _quotes_memory(answer: str) -> bool:
+    """Return whether an answer of this provider quotes what was recalled for it: that may have been forgotten since."""
+    return answer.lstrip().startswith(RECALLING)
 
 
 def extract_quoted_text(text: str) -> str:

@@ -45,6 +45,10 @@ INTRODUCTIONS: Final = tuple(
     for name, text in phrases.items()
     if name not in _OTHER_NAMES
 )
+# … from memory.
+RECALLING: Final = tuple(
+    phrases[name] for phrases in PHRASES.values() for name in ("remember", "closest")
+)
 # The sentences of answers that quote nothing.
 COMPLETE_SENTENCES: Final = frozenset(
     sentence.strip()
