@@ -46,6 +46,27 @@ _KEEP: Final = re.compile(
     r"nie zapom\w+|не забуд\w+|не забывай\w*|unutma(?:yın(?:ız)?)?\b|لا تنس|อย่าลืม|(?:别|別|不要|勿)(?:忘|忘記|忘记)|忘れないで|잊지 ?마",
     re.IGNORECASE,
 )
+# "Forget that I like coffee" is near to "I like coffee" for an encoder. A line for each language; it is the imperative, and
+# what follows it says something about the speaker.
+_WISH: Final = re.compile(
+    r"^(?:(?:please|bitte|por favor|s'il (?:te|vous) pla[iî]t|per favore|proszę|пожалуйста|lütfen|من فضلك)[,\s]+)?(?:"
+    r"forget (?:(?:that|what|where|when|who|how|about) )?(?:i|we|my|our)\b"
+    r"|vergiss(?: bitte)?,? (?:dass|was|wo|wer|wie|wann|mein\w*|unser\w*)\b"
+    r"|oublie[zr]? (?:que|qu'|ce que|où|qui|comment|quand|mon|ma|mes|notre|nos)\b"
+    r"|olvida (?:que|lo que|d[oó]nde|cómo|cuánto|cuándo|quién|mis?|nuestr\w+)\b"
+    r"|esque(?:ce|ça) (?:que|o que|onde|como|quanto|quando|quem|(?:[oa]s? )?(?:meus?|minhas?|noss\w+))\b"
+    r"|dimentica(?:ti)? (?:che|quello che|dove|come|quanto|quando|chi|(?:il |la |i |le )?(?:mi[oae]|miei|nostr\w+))\b"
+    r"|vergeet(?: alsjeblieft)? (?:dat ik|dat we|wat|waar|wie|hoe|wanneer|mijn|onze?)\b"
+    r"|zapomnij,? (?:że|co|gdzie|kto|jak|kiedy|ile|o mo\w+|mój|moj\w+|nasz\w*)\b"
+    r"|забудь(?:те)?,? (?:что|где|кто|как|когда|сколько|(?:про |о )?мо\w+|наш\w*)\b"
+    r"|انسَ? (?:أن\w*|أين|ما|متى|كيف|كم)\b)"
+    r"|^(?:请|請|麻烦|麻煩)?(?:你)?(?:忘(?:记|記|掉)|忘了)(?:掉)?(?=[我这這那])"
+    r"|^(?:ช่วย|กรุณา|โปรด)?ลืม(?:ไปเลย|ไป|เลย|นะ)*ว่า(?=ฉัน|ผม|เรา|หนู|ดิฉัน)"
+    r"|(?:こと|話|件)(?:は|を)?(?:もう)?忘れて(?:ください|くれ|ね|ほしい)?[。.!]?$"
+    r"|(?:거|것|걸|건|얘기)\S{0,2} ?잊어(?: ?(?:줘|주세요|버려))?[.!?]*$"
+    r"|\w+(?:[dt][uiüı]ğ)\w+ unut(?:un|unuz|ur musun)?[.!?]*$",
+    re.IGNORECASE,
+)
 _WORDS: Final = re.compile(r"[^\W_]+")
 
 
@@ -64,6 +85,11 @@ def is_question(text: str) -> bool:
 def is_small_talk(text: str) -> bool:
     """Return whether the text consists of phrases such as “ok, thanks” or “任务完成” only, or is empty."""
     return bool(_SMALL_TALK.fullmatch(text.strip()))
+
+
+def is_wish_to_forget(text: str) -> bool:
+    """Return whether the text begins, or in some languages ends, as a wish to forget something about the speaker does."""
+    return _WISH.search(text) is not None
 
 
 def asks_not_to_forget(text: str) -> bool:

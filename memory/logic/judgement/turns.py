@@ -27,7 +27,11 @@ from memory.logic.judgement.labels import (
     Wish,
 )
 from memory.logic.judgement.probes import NAMES, Floats, Probes
-from memory.logic.judgement.rules import asks_not_to_forget, asks_to_forget
+from memory.logic.judgement.rules import (
+    asks_not_to_forget,
+    asks_to_forget,
+    is_wish_to_forget,
+)
 
 
 # Probabilities. They come from the table that `python -m bench.judgement` prints, and favour keeping what was said.
@@ -184,6 +188,8 @@ def _build_clause(text: str, shares: Mapping[str, Mapping[str, float]], vector: 
     kinds, attributes, changes = shares["kind"], shares["attribute"], shares["change"]
     if asks_not_to_forget(text):
         kinds = {**kinds, Kind.FORGET: 0.0}
+    elif is_wish_to_forget(text):
+        kinds = {**kinds, Kind.FORGET: 1.0}
     stored = sum(kinds[kind] for kind in STORED)
     kind, certainty = _choose_kind(kinds, stored, has_forget_word=asks_to_forget(text))
     topics = [sum(attributes[a] for a in topic if a in attributes) for topic in TOPICS]
