@@ -47,7 +47,7 @@ _KEEP: Final = re.compile(
     re.IGNORECASE,
 )
 # "Forget that I like coffee" is near to "I like coffee" for an encoder. A line for each language; it is the imperative, and
-# what follows it says something about the speaker.
+# what follows it is about the speaker, or nothing follows it than "that".
 _WISH: Final = re.compile(
     r"^(?:(?:please|bitte|por favor|s'il (?:te|vous) pla[iî]t|per favore|proszę|пожалуйста|lütfen|من فضلك)[,\s]+)?(?:"
     r"forget (?:(?:that|what|where|when|who|how|about) )?(?:i|we|my|our)\b"
@@ -59,6 +59,8 @@ _WISH: Final = re.compile(
     r"|vergeet(?: alsjeblieft)? (?:dat ik|dat we|wat|waar|wie|hoe|wanneer|mijn|onze?)\b"
     r"|zapomnij,? (?:że|co|gdzie|kto|jak|kiedy|ile|o mo\w+|mój|moj\w+|nasz\w*)\b"
     r"|забудь(?:те)?,? (?:что|где|кто|как|когда|сколько|(?:про |о )?мо\w+|наш\w*)\b"
+    r"|(?:forget (?:that|this|it)|vergiss (?:das|dies|es)|oublie[zr]? (?:ça|cela)|olvida (?:eso|esto)|esque(?:ce|ça) (?:isso|isto)"
+    r"|dimentica (?:questo|quello)|vergeet (?:dat|dit|het)|zapomnij o tym|забудь(?:те)? (?:это|об этом)|انسَ? (?:هذا|ذلك))[.!]*$"
     r"|انسَ? (?:أن\w*|أين|ما|متى|كيف|كم)\b)"
     r"|^(?:请|請|麻烦|麻煩)?(?:你)?(?:忘(?:记|記|掉)|忘了)(?:掉)?(?=[我这這那])"
     r"|^(?:ช่วย|กรุณา|โปรด)?ลืม(?:ไปเลย|ไป|เลย|นะ)*ว่า(?=ฉัน|ผม|เรา|หนู|ดิฉัน)"
