@@ -84,3 +84,9 @@ class UnscopedQuery(AccountsFault):
     sentence = _(
         "Read tenant rows with visible_to(principal), or with unscoped() in maintenance tasks."
     )
+
+
+class ConnectionInUse(AccountsFault):
+    """Something outside is to be called inside a transaction, which would hold its connection all the while."""
+
+    sentence = _("Call what is outside before or after a transaction, not inside it.")

@@ -67,6 +67,14 @@ class TooManyVisits(WorkflowFault):
         self.retry_after = retry_after
 
 
+class TooManyCallsOutside(WorkflowFault):
+    """A person or a team already waits for as many models, servers and pages as it may at once."""
+
+    retryable = True
+    retry_after = 5
+    sentence = _("You or your team already wait for several tries. Wait until one has ended.")
+
+
 class NewerDocument(WorkflowFault):
     """The document was written by a newer version of the format; importing it must be confirmed."""
 

@@ -1,29 +1,27 @@
 """Opens the tenant of the requesting principal: one transaction per request, which sees only their teams' rows.
 
-The transaction is committed if the response's status is below 500, and otherwise rolled back, except for the audit
-entries of refusals. Async views (event streams) get their principal here, and enter ``tenant()`` themselves around
+It ends while the request waits for something outside, see ``accounts.request_transaction``. It is committed if the
+response's status is below 500, and otherwise rolled back, except for the audit entries of refusals. Async views (event streams) get their principal here, and enter ``tenant()`` themselves around
 each query, because a stream may last hours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
-from django.db import transaction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from accounts.principals import Principal, load_user_principal
+from accounts.request_transaction import RequestTransaction
 from accounts.services import authenticate_key
-from accounts.tenancy import tenant
 
 
 # The APIs accept keys; pages don't. The last three are those that other programs' clients speak.
 KEY_PATH_PREFIXES = ("/api/", "/openai/v1/", "/v1/", "/mcp/")
-_STACK_ATTRIBUTE = "_tenant_stack"
+_ATTRIBUTE = "_request_transaction"
 
 GetResponse = Callable[[HttpRequest], Any]  # Any: a response, or an awaitable of one
 
@@ -66,9 +64,9 @@ class TenantMiddleware:
             return
         request.principal = principal  # type: ignore[attr-defined]  # set by this application
         if not iscoroutinefunction(view):
-            stack = ExitStack()
-            stack.enter_context(tenant(principal.team_ids))
-            setattr(request, _STACK_ATTRIBUTE, stack)
+            request_transaction = RequestTransaction(principal.team_ids)
+            request_transaction.open()
+            setattr(request, _ATTRIBUTE, request_transaction)
 
 
 def read_key(request: HttpRequest) -> str | None:
@@ -90,10 +88,8 @@ def _find_principal(request: HttpRequest) -> Principal | None:
 
 
 def _close_tenant(request: HttpRequest, response: HttpResponseBase | None) -> None:
-    stack: ExitStack | None = getattr(request, _STACK_ATTRIBUTE, None)
-    if stack is None:
+    request_transaction: RequestTransaction | None = getattr(request, _ATTRIBUTE, None)
+    if request_transaction is None:
         return
-    setattr(request, _STACK_ATTRIBUTE, None)
-    with stack:
-        if response is None or response.status_code >= 500:
-            transaction.set_rollback(True)
+    setattr(request, _ATTRIBUTE, None)
+    request_transaction.close(is_rolled_back=response is None or response.status_code >= 500)

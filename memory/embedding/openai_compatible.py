@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import openai
 
+from accounts.request_transaction import without_connection
 from config import net
 from memory.core.recall.embedding import Embedder, EmbedderFault
 from memory.embedding.embedders import Options
@@ -56,7 +57,8 @@ class OpenAICompatible(Embedder):
             body["dimensions"] = self._options.dimensions
         begin = time.monotonic()
         try:
-            response = self._request(body, seconds)
+            with without_connection(is_required=False):
+                response = self._request(body, seconds)
             vectors = _sort_vectors(response, len(texts))
         except EmbedderFault as fault:
             # What the client raised says more than the fault, and leaves no trace in the logs.

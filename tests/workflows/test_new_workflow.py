@@ -164,7 +164,7 @@ def test_description_becomes_a_draft(connected: Person, monkeypatch: pytest.Monk
 def test_bad_answer_is_repaired_once(connected: Person, monkeypatch: pytest.MonkeyPatch):
     models = answer_with(monkeypatch, "Sure! {", json.dumps(PLAN))
 
-    document = drafting.draft_plan(connected.team.pk, "a bot", name="Named by me")
+    document = drafting.draft_plan(connected.principal, connected.team.pk, "a bot", name="Named by me")
 
     assert document.name == "Named by me"
     assert "Repair this" in models.requests[1].messages[-1].text
@@ -216,7 +216,7 @@ def test_team_default_model_drafts_instead_of_the_first_provider(
         )
     models = answer_with(monkeypatch, json.dumps(PLAN))
 
-    drafting.draft_plan(connected.team.pk, "a bot")
+    drafting.draft_plan(connected.principal, connected.team.pk, "a bot")
 
     assert (models.requests[0].provider, models.requests[0].model) == ("zenith", "large")
     assert "Drafted by large (zenith)" in connected.client.get(NEW).content.decode()
@@ -263,7 +263,7 @@ def test_steps_of_other_kinds_become_a_draft_without_problems(
     inputs = [{"name": "text", "label": "Text"}] if kind == "form" else []
     answer_with(monkeypatch, json.dumps({**PLAN, "kind": kind, "inputs": inputs, "steps": steps}))
 
-    document = drafting.draft_plan(connected.team.pk, "a bot")
+    document = drafting.draft_plan(connected.principal, connected.team.pk, "a bot")
 
     counts = Counter(node.kind for node in document.nodes)
     ends = {"answer", "end", "start", "memory-store"}
@@ -279,7 +279,7 @@ def test_first_answers_of_all_branches_recall_what_is_remembered(
 ):
     answer_with(monkeypatch, json.dumps({**PLAN, "steps": [CLASSIFY]}))
 
-    document = drafting.draft_plan(connected.team.pk, "a bot")
+    document = drafting.draft_plan(connected.principal, connected.team.pk, "a bot")
 
     recalls = [
         node.data["enhanced_memory"]["enabled"] for node in document.nodes if node.kind == "llm"
@@ -308,7 +308,7 @@ def test_step_that_cannot_be_used_is_repaired_or_else_left_out(
 ):
     models = answer_with(monkeypatch, *[json.dumps({**PLAN, "steps": [LLM, step]})] * 2)
 
-    document = drafting.draft_plan(connected.team.pk, "a bot")
+    document = drafting.draft_plan(connected.principal, connected.team.pk, "a bot")
 
     assert len(models.requests) == 2
     assert [node.kind for node in document.nodes] == ["start", "llm", "answer", "memory-store"]

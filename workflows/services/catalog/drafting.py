@@ -9,6 +9,7 @@ from uuid import UUID
 from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
+from accounts.access import Principal
 from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Document
 from workflows.engine.language.problems import select_errors
@@ -25,6 +26,7 @@ from workflows.services.catalog.plan_answer import (
     read_plan,
 )
 from workflows.services.catalog.workflow_plan import build_document
+from workflows.services.outside_calls import call_outside
 
 
 MAX_DESCRIPTION: Final = 2_000  # characters
@@ -45,7 +47,9 @@ def find_drafting_model(team_id: UUID) -> ProviderConfig | None:
     return next((config for config in configs if config.default_model), None)
 
 
-def draft_plan(team_id: UUID, description: str, *, name: str = "") -> Document:
+def draft_plan(
+    principal: Principal, team_id: UUID, description: str, *, name: str = ""
+) -> Document:
     """Return a document that can be run. Raises NoModelConnected, or DraftingFailed after one repair."""
     config = find_drafting_model(team_id)
     if config is None:
@@ -53,7 +57,8 @@ def draft_plan(team_id: UUID, description: str, *, name: str = "") -> Document:
     models = TeamModels(load_configs(team_id), fallback="error")
     messages = [Message("system", build_instructions()), Message("user", description)]
     for attempt in range(1, _ATTEMPTS + 1):
-        answer = _ask(models, config, messages)
+        with call_outside(principal, team_id):
+            answer = _ask(models, config, messages)
         document, complaint = _read(answer, name, is_last=attempt == _ATTEMPTS)
         if document is not None:
             return document

@@ -13,6 +13,7 @@ from workflows.services.catalog import importing
 from workflows.services.catalog.drafting import draft_plan
 from workflows.services.catalog.plan import WorkflowPlan
 from workflows.services.catalog.workflow_plan import build_blank_document, build_document
+from workflows.services.outside_calls import lock_row
 
 
 def create_blank(
@@ -46,8 +47,11 @@ def create_from_description(
 ) -> Workflow:
     """Create a draft that a model planned. Raises NoModelConnected or DraftingFailed."""
     permissions.check_create(principal, team_id)
-    document = draft_plan(team_id, description, name=name)
-    return _create(principal, team_id, document, folder)
+    document = draft_plan(principal, team_id, description, name=name)
+    with tenant([team_id]):
+        if folder is not None:
+            lock_row(folder)
+        return _create(principal, team_id, document, folder)
 
 
 def suggest_name(team_id: UUID) -> str:

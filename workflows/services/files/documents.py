@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.principals import get_key_id
+from accounts.request_transaction import without_connection
 from accounts.tenancy import tenant
 from workflows.engine.files.ports import DocumentRequest
 from workflows.files import contents
@@ -53,7 +54,8 @@ def remove_originals(team_id: UUID, file_ids: Sequence[UUID], *, dry_run: bool =
 def extract_text(content: bytes, name: str) -> str:
     """Return the text of a document, read in a runner. Raises DocumentUnreadable."""
     request = DocumentRequest(content, name, marks_pages=True)
-    return async_to_sync(_get_pool().extract_text)(request)
+    with without_connection(is_required=False):
+        return async_to_sync(_get_pool().extract_text)(request)
 
 
 @cache

@@ -22,6 +22,7 @@ from workflows.models import ModelProvider, ProviderModel
 from workflows.models.provider import ModelType, ProviderKind
 from workflows.services import audit_lines
 from workflows.services.models.model_trials import ModelTrial, load_config_of, try_model
+from workflows.services.outside_calls import lock_row
 
 
 MAX_MODELS: Final = 50  # of a provider
@@ -56,7 +57,7 @@ def add_model(
     permissions.check_manage(principal, provider)
     row = build_model(provider, model_type, name, options)
     _check_room(row)
-    trial = try_model(row, load_config_of(row))
+    trial = try_model(principal, row, load_config_of(row))
     if trial.error and not saves_failing:
         return None, trial
     save_model(principal, row, trial, is_default=is_default)
@@ -70,6 +71,7 @@ def save_model(
     permissions.check_manage(principal, row.provider)
     _set_result(row, trial)
     with tenant([row.team_id]):
+        lock_row(row.provider)
         try:
             with transaction.atomic():
                 row.save(force_insert=True)
@@ -84,9 +86,10 @@ def save_model(
 def test_model(principal: Principal, *, model: ProviderModel) -> ModelTrial:
     """Call the model, and store the result."""
     permissions.check_manage(principal, model)
-    trial = try_model(model, load_config_of(model))
-    _set_result(model, trial)
+    trial = try_model(principal, model, load_config_of(model))
     with tenant([model.team_id]):
+        lock_row(model)
+        _set_result(model, trial)
         fields = ["checked_at", "check_error", "dimensions", "unrelated_cosine"]
         model.save(update_fields=fields)
     return trial

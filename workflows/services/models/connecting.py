@@ -26,6 +26,7 @@ from workflows.models.provider import ModelType, ProviderKind
 from workflows.services import credentials
 from workflows.services.models import added_models, mappings
 from workflows.services.models.model_trials import ModelTrial, try_model
+from workflows.services.outside_calls import call_outside, lock_row
 from workflows.services.samples import first_steps
 
 
@@ -65,7 +66,8 @@ def connect_provider(
     base_url = credentials.clean_url(base_url)
     if _is_name_taken(team_id, name):
         raise NameTaken
-    result = run_test(ProviderConfig(name, base_url=base_url, api_key=secret or ""))
+    with call_outside(principal, team_id):
+        result = run_test(ProviderConfig(name, base_url=base_url, api_key=secret or ""))
     if result.error and not saves_unreachable:
         return None, result
     preferred = _list_preferred(name, CHAT)
@@ -106,14 +108,17 @@ def connect_for_model(
     if _is_name_taken(team_id, name):
         raise NameTaken
     config = ProviderConfig(name, base_url=base_url, api_key=secret or "")
-    listed = () if model else run_test(config).models
+    listed: Sequence[str] = ()
+    if not model:
+        with call_outside(principal, team_id):
+            listed = run_test(config).models
     model = model.strip() or select_added_model(name, listed, model_type)
     if not model:
         text = _("The provider lists no model of this type. Enter its name.")
         raise InvalidValue(text, field="default_model")
     unsaved = ModelProvider(team_id=team_id, name=name, kind=ProviderKind.OPENAI_COMPATIBLE)
     row = added_models.build_model(unsaved, model_type, model)
-    trial = try_model(row, config)
+    trial = try_model(principal, row, config)
     if trial.error and not saves_unreachable:
         return None, trial
     with tenant([team_id]):
@@ -158,11 +163,14 @@ def test_provider(principal: Principal, *, provider: ModelProvider) -> TestResul
     permissions.check_manage(principal, provider)
     if provider.kind == ProviderKind.OFFLINE:
         return TestResult((OFFLINE,))
-    result = run_test(load_config(provider))
+    config = load_config(provider)
+    with call_outside(principal, provider.team_id):
+        result = run_test(config)
     added = None if provider.default_model else added_models.find_first_model(provider)
     if added is not None and result.error:
         result = TestResult(error=added_models.test_model(principal, model=added).error)
     with tenant([provider.team_id]):
+        lock_row(provider)
         if not result.error and not provider.default_model and added is None:
             preferred = _list_preferred(provider.name, CHAT)
             provider.default_model = presets.select_model(result.models, preferred)
@@ -180,7 +188,7 @@ def _list_preferred(provider: str, model_type: str) -> tuple[str, ...]:
 
 
 def run_test(config: ProviderConfig) -> TestResult:
-    """List the models of a provider; nothing else is sent."""
+    """List the models of a provider; nothing else is sent. The caller holds no connection meanwhile."""
     # Inline import: see workflows.llm.registry.
     from workflows.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415
 

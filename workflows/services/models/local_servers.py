@@ -10,6 +10,7 @@ from uuid import UUID
 from django.conf import settings
 
 from accounts.access import Principal
+from accounts.request_transaction import without_connection
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.llm.config import ProviderConfig
@@ -53,7 +54,7 @@ def find_local_servers(
     ]
     if not candidates:
         return []
-    with ThreadPoolExecutor(len(candidates)) as pool:
+    with without_connection(), ThreadPoolExecutor(len(candidates)) as pool:
         servers = pool.map(lambda candidate: _ask(*candidate), candidates)
         return [server for server in servers if server]
 

@@ -7,6 +7,7 @@ from typing import Final
 from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
+from accounts.access import Principal
 from config.encryption.crypto import SecretUnreadable
 from workflows import memory_app
 from workflows.engine.errors import ModelFailed
@@ -19,6 +20,7 @@ from workflows.llm.config import ProviderConfig
 from workflows.llm.registry import build_port
 from workflows.models import ProviderModel
 from workflows.models.provider import ModelType
+from workflows.services.outside_calls import call_outside, take_places
 
 
 TRIAL_SECONDS: Final = 15.0
@@ -44,13 +46,14 @@ class ModelTrial:
     order: tuple[int, ...] = ()
 
 
-def try_model(model: ProviderModel, config: ProviderConfig) -> ModelTrial:
+def try_model(principal: Principal, model: ProviderModel, config: ProviderConfig) -> ModelTrial:
     """Call the model with a few sentences of ours, and return the result. Nothing is stored."""
     if model.type == ModelType.RERANK:
-        return _try_reranking(model, config)
+        return _try_reranking(principal, model, config)
     if not memory_app.is_on():
         raise InvalidValue(_("Embedding models are for memory, which is off here."), field="type")
-    trial = memory_app.try_embedding_model(model.team_id, build_embedding_model(model, config))
+    with take_places(principal, model.team_id):
+        trial = memory_app.try_embedding_model(model.team_id, build_embedding_model(model, config))
     if trial.error:
         return ModelTrial(trial.error)
     return ModelTrial("", trial.dimensions, trial.unrelated_cosine)
@@ -79,7 +82,9 @@ def load_config_of(model: ProviderModel) -> ProviderConfig:
         return build_config(model.provider)
 
 
-def _try_reranking(model: ProviderModel, config: ProviderConfig) -> ModelTrial:
+def _try_reranking(
+    principal: Principal, model: ProviderModel, config: ProviderConfig
+) -> ModelTrial:
     config = replace(config, total_seconds=TRIAL_SECONDS, idle_seconds=TRIAL_SECONDS)
     port: object = build_port(config)
     if not isinstance(port, RerankPort):
@@ -96,7 +101,8 @@ def _try_reranking(model: ProviderModel, config: ProviderConfig) -> ModelTrial:
     failure: ModelFailed | None = None
     begin, tokens = time.monotonic(), 0
     try:
-        result = async_to_sync(port.rerank)(request)
+        with call_outside(principal, model.team_id):
+            result = async_to_sync(port.rerank)(request)
         order = tuple(index + 1 for index, _score in result.scores)
         tokens = result.usage.prompt_tokens if result.usage else 0
     except ModelFailed as error:

@@ -11,6 +11,7 @@ from workflows import permissions
 from workflows.errors import InvalidValue
 from workflows.models import ConnectionKind, Credential, ToolConnection
 from workflows.services import audit_lines, credentials
+from workflows.services.outside_calls import lock_row
 from workflows.services.tools.listing import Listing, check_listing, list_server, read_api
 from workflows.services.tools.secrets import create_secret
 from workflows.tools.connections import read_secret
@@ -27,7 +28,7 @@ def refresh_connection(
     """
     permissions.check_manage(principal, connection)
     try:
-        listing = _list_again(connection, document)
+        listing = _list_again(principal, connection, document)
     except InvalidValue as error:
         _save_check(principal, connection, error=str(error))
         raise
@@ -95,21 +96,23 @@ def disconnect(principal: Principal, *, connection: ToolConnection) -> None:
         audit_lines.record(principal, connection, "tool.disconnected", name=connection.name)
 
 
-def _list_again(connection: ToolConnection, document: str) -> Listing:
+def _list_again(principal: Principal, connection: ToolConnection, document: str) -> Listing:
     if connection.kind == ConnectionKind.WEB:
         raise InvalidValue(_("The tools of a web service are built in."))
     if connection.kind != ConnectionKind.OPENAPI:
         security = Security(**connection.authentication)
-        return list_server(connection.url, security, read_secret(connection))
-    api = read_api(document, connection.document_url)
+        secret = read_secret(connection)
+        return list_server(principal, connection.team_id, connection.url, security, secret)
+    api = read_api(principal, connection.team_id, document, connection.document_url)
     return check_listing(Listing(api.title, api.operations, api.total))
 
 
 def _save_listing(principal: Principal, connection: ToolConnection, listing: Listing) -> list[str]:
     rows = {operation.name: operation.to_json() for operation in listing.operations}
-    earlier = {str(row["name"]): row for row in connection.operations}
-    changed = [name for name, row in rows.items() if row != earlier.get(name)]
     with tenant([connection.team_id]):
+        lock_row(connection)
+        earlier = {str(row["name"]): row for row in connection.operations}
+        changed = [name for name, row in rows.items() if row != earlier.get(name)]
         connection.operations = list(rows.values())
         connection.total_operations = listing.total
         kept_names = rows.keys() - set(changed)
@@ -128,6 +131,7 @@ def _save_check(
     principal: Principal, connection: ToolConnection, *, error: str = "", **detail: int
 ) -> None:
     with tenant([connection.team_id]):
+        lock_row(connection)
         connection.checked_at = timezone.now()
         connection.check_error = error[:1000]
         connection.save(update_fields=["checked_at", "check_error", "updated_at"])

@@ -47,7 +47,7 @@ def connect_openapi(
     """Connect the API of a document. Operations that only read are enabled; others need the approval of a person."""
     permissions.check_manage(principal, team_id)
     document_url = _clean_document_url(document_url)
-    api = read_api(document, document_url)
+    api = read_api(principal, team_id, document, document_url)
     listing = check_listing(Listing(api.title, api.operations, api.total))
     url = _choose_base_url(base_url, api.base_url, document_url, has_secret=bool(secret))
     security = build_security(authentication, authentication_name, default=api.security)
@@ -143,7 +143,7 @@ def connect_service(
 def _connect_server(
     principal: Principal, row: ToolConnection, security: Security, secret: str
 ) -> ToolConnection:
-    listing = list_server(row.url, security, secret.strip() or None)
+    listing = list_server(principal, row.team_id, row.url, security, secret.strip() or None)
     row.name = _clean_name(row.name or listing.title or urlsplit(row.url).hostname or "")
     approvals = [operation.name for operation in listing.operations]
     return _save(principal, row, listing, security, secret, approvals)

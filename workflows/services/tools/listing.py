@@ -1,14 +1,17 @@
-"""Asks a document or a server which operations there are. Nothing is stored here, and no transaction is open."""
+"""Asks a document or a server which operations there are. Nothing is stored here, and no connection is held."""
 
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
+from accounts.access import Principal
 from config import net
 from workflows.engine.errors import ToolFailed
 from workflows.errors import InvalidValue
+from workflows.services.outside_calls import call_outside
 from workflows.tools.connections import build_server
 from workflows.tools.openapi.documents import MAX_BYTES, ApiDescription, read_description
 from workflows.tools.openapi.security import Security
@@ -27,13 +30,17 @@ class Listing:
     total: int
 
 
-def read_api(document: str, document_url: str) -> ApiDescription:
+def read_api(
+    principal: Principal, team_id: UUID, document: str, document_url: str
+) -> ApiDescription:
     """Return the API of a pasted document or of that at the URL. Raise ``InvalidValue`` for the field that is wrong."""
     if document.strip():
         return read_description(document, document_url)
     if not document_url:
         raise InvalidValue(_("Paste a document, select a file or enter its URL."), field="document")
-    return read_description(fetch_document(document_url), document_url)
+    with call_outside(principal, team_id):
+        text = fetch_document(document_url)
+    return read_description(text, document_url)
 
 
 def fetch_document(url: str) -> str:
@@ -55,13 +62,16 @@ def fetch_document(url: str) -> str:
     return exchange.body.decode("utf-8-sig", errors="replace")
 
 
-def list_server(url: str, security: Security, secret: str | None) -> Listing:
+def list_server(
+    principal: Principal, team_id: UUID, url: str, security: Security, secret: str | None
+) -> Listing:
     """Return the tools of an MCP server. Raise ``InvalidValue`` if it doesn't answer as one."""
     # Inline import: the package takes a third of a second to import, and few processes call MCP servers.
     from workflows.tools.mcp import session  # noqa: PLC0415
 
     try:
-        listing = async_to_sync(session.list_tools)(build_server(url, security, secret))
+        with call_outside(principal, team_id):
+            listing = async_to_sync(session.list_tools)(build_server(url, security, secret))
     except ToolFailed as fault:
         raise InvalidValue(str(fault), field="url") from None
     if not listing.operations:

@@ -1,6 +1,6 @@
 """Calls an operation once, to see what it answers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import ParamSpec, TypeVar
 from uuid import UUID
 
@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts import audit
 from accounts.access import Principal
+from accounts.request_transaction import give_back_connection, without_connection
 from accounts.tenancy import tenant
 from config.ids import uuid7
 from workflows import permissions
@@ -22,6 +23,7 @@ from workflows.execution.ports.http import GuardedHttp
 from workflows.models import Run, ToolConnection, Workflow
 from workflows.models.documents import from_json
 from workflows.services import audit_lines
+from workflows.services.outside_calls import take_places
 from workflows.services.runs.runs import start_run
 from workflows.tools.connections import build_tool, call_connection_tool, read_connection
 from workflows.tools.port import TeamAccounts, load_local_tools
@@ -43,13 +45,11 @@ def try_operation(
     operation = target.operations.get(name)
     if operation is None or name not in target.enabled:
         raise InvalidValue(_("Enable this operation to try it."), field="operation")
-    with tenant([connection.team_id]):
-        audit_lines.record(principal, connection, "tool.tried", operation=name)
     tool = build_tool(target, operation)
-    try:
-        return async_to_sync(call_connection_tool)(target, tool, arguments, f"try-{uuid7()}")
-    except ToolFailed as fault:
-        return ToolResult(str(fault), is_error=True)
+    with take_places(principal, connection.team_id):
+        with tenant([connection.team_id]):
+            audit_lines.record(principal, connection, "tool.tried", operation=name)
+        return _call(lambda: call_connection_tool(target, tool, arguments, f"try-{uuid7()}"))
 
 
 def try_local(
@@ -67,29 +67,48 @@ def try_local(
     permissions.check_view_credentials(principal, team_id)
     accounts = TeamAccounts(team_id, lambda: principal, _run_in_thread)
     local_tools = LocalTools(load_local_tools(), http=GuardedHttp(), accounts=accounts)
-    if source == "plugin":
-        with tenant([team_id]):
-            audit.record(
-                team_id=team_id,
-                actor=principal.actor,
-                actor_kind=principal.kind,
-                action="tool.tried",
-                subject=f"tool:{name}",
-                detail={"operation": name},
-            )
 
     async def call() -> ToolResult:
         (tool,) = await local_tools.find([ToolReference(source, name)])
         return await local_tools.call(tool, arguments, idempotency_key=f"try-{uuid7()}")
 
+    with take_places(principal, team_id):
+        if source == "plugin":
+            _record_plugin(principal, team_id, name)
+        return _call(call)
+
+
+def _record_plugin(principal: Principal, team_id: UUID, name: str) -> None:
+    with tenant([team_id]):
+        audit.record(
+            team_id=team_id,
+            actor=principal.actor,
+            actor_kind=principal.kind,
+            action="tool.tried",
+            subject=f"tool:{name}",
+            detail={"operation": name},
+        )
+
+
+def _call(call: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+    """Make the call without a connection, whatever it takes. A failure is a result, too."""
     try:
-        return async_to_sync(call)()
+        with without_connection():
+            return async_to_sync(call)()
     except ToolFailed as fault:
         return ToolResult(str(fault), is_error=True)
 
 
 async def _run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    return await sync_to_async(function)(*args, **kwargs)
+    """Run a function that needs the database for a moment, such as one that finds an account before the call."""
+
+    def run() -> T:
+        try:
+            return function(*args, **kwargs)
+        finally:
+            give_back_connection()
+
+    return await sync_to_async(run)()
 
 
 def try_workflow(principal: Principal, *, workflow: Workflow, arguments: Mapping[str, Json]) -> Run:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.errors import NotFound
 from accounts.principals import Principal
+from accounts.request_transaction import without_connection
 from workflows import selectors
 from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import Field, Widget
@@ -104,7 +105,8 @@ def build_variable_pool(
 
 def render_jinja(source: str, inputs: Mapping[str, Json], *, prints_json: bool = False) -> str:
     """Render a Jinja2 template in a sandboxed process."""
-    return async_to_sync(_get_template_pool().render)(source, inputs, prints_json=prints_json)
+    with without_connection(is_required=False):
+        return async_to_sync(_get_template_pool().render)(source, inputs, prints_json=prints_json)
 
 
 @cache
