@@ -69,6 +69,8 @@ class Tool:
     is_untrusted: bool = True
     # Arguments that are set already, which the model neither sees nor replaces.
     settings: Mapping[str, Json] = field(default_factory=dict)
+    # Is another one as soon as the same call would do something else: at another address, or with another account.
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

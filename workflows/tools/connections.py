@@ -1,7 +1,9 @@
 """The connections of a team as tools: finds them, and calls an operation through its API or MCP server."""
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -40,6 +42,8 @@ class Connection:
     approvals: frozenset[str]
     security: Security
     secret: str | None = None
+    # Of the credential: which one it is, and when its secret was replaced.
+    account: str = ""
 
 
 def find_connection(team_id: UUID, slug: str) -> Connection:
@@ -63,6 +67,7 @@ def read_connection(row: ToolConnection) -> Connection:
         approvals=frozenset(row.approval_operations),
         security=Security(**row.authentication),
         secret=read_secret(row),
+        account=f"{row.credential.pk} {row.credential.rotated_at}" if row.credential else "",
     )
 
 
@@ -86,7 +91,32 @@ def build_tool(connection: Connection, operation: Operation) -> Tool:
         spec=ToolSpec(operation.name, operation.description, operation.parameters),
         needs_approval=operation.name in connection.approvals,
         is_untrusted=True,
+        version=_build_version(connection, operation),
     )
+
+
+def check_version(connection: Connection, tool: Tool) -> None:
+    """Raise ``ToolFailed`` if the connection was changed after a person allowed the call of the tool."""
+    operation = connection.operations.get(tool.reference.name)
+    if operation is None or not tool.needs_approval:
+        return
+    if tool.version != _build_version(connection, operation):
+        raise ToolFailed(
+            f"The connection {connection.slug!r} was changed after a person allowed this call",
+            retryable=True,
+        )
+
+
+def _build_version(connection: Connection, operation: Operation) -> str:
+    """Return a text that differs as soon as a call of the operation goes elsewhere or is another request."""
+    parts = [
+        connection.kind,
+        connection.url,
+        connection.account,
+        asdict(connection.security),
+        [operation.name, operation.parameters, operation.call],
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
 async def call_connection_tool(

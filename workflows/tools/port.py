@@ -27,6 +27,7 @@ from workflows.models import ConnectionKind, ToolConnection
 from workflows.tools.connections import (
     Connection,
     call_connection_tool,
+    check_version,
     list_tools,
     read_connection,
     read_secret,
@@ -108,6 +109,7 @@ class ConnectionTools:
         self, tool: Tool, arguments: Mapping[str, Json], *, idempotency_key: str
     ) -> ToolResult:
         connection = await self._run_in_thread(self._load, tool.reference)
+        check_version(connection, tool)
         return await call_connection_tool(connection, tool, arguments, idempotency_key)
 
     def _load(self, reference: ToolReference) -> Connection:

@@ -54,6 +54,7 @@ class Tools:
         self.schemas: dict[str, Mapping[str, Any]] = {}
         self.trusted = True
         self.needs_approval: set[str] = set()
+        self.versions: dict[str, str] = {}
         self.missing: set[str] = set()  # in this installation, which is no refusal
 
     async def find(self, references: Sequence[ToolReference]) -> Sequence[Tool]:
@@ -69,7 +70,13 @@ class Tools:
             f"Does {reference.name}",
             self.schemas.get(reference.name, {"type": "object", "properties": {}}),
         )
-        return Tool(reference, spec, reference.name in self.needs_approval, not self.trusted)
+        return Tool(
+            reference,
+            spec,
+            reference.name in self.needs_approval,
+            not self.trusted,
+            version=self.versions.get(reference.name, ""),
+        )
 
     async def call(
         self, tool: Tool, arguments: Mapping[str, Any], *, idempotency_key: str

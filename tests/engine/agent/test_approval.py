@@ -126,6 +126,69 @@ async def test_each_call_is_asked_for_and_the_author_may_ask_for_any_tool() -> N
     assert (len(tools.ledger), result.status) == (1, RunStatus.SUCCEEDED)
 
 
+def with_sender(tools: Tools) -> dict[str, Any]:
+    """Return the agent's data, whose author sets the sender and the copy."""
+    tools.functions["send"] = lambda to, sender, copy: f"sent to {to} by {sender}, {copy}"
+    tools.schemas["send"] = {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in ("to", "sender", "copy")},
+    }
+    settings = {"sender": "boss", "copy": {"type": "variable", "value": ["start", "text"]}}
+    look, send = tool_entries("look", "send")
+    return {"tools": [look, {**send, "settings": settings}]}
+
+
+async def test_person_sees_all_arguments_that_will_be_sent() -> None:
+    model, tools = asking_model(), mail()
+    runner = build_runner(model, tools, **with_sender(tools))
+    handle = runner.start(inputs={"q": "?", "text": "list@example.com"})
+    [wait] = (await handle.result()).open_waits
+    form: Any = wait.wait.form
+
+    await answer_wait(runner, handle, "allow")
+
+    sent = {"to": "ana", "sender": "boss", "copy": "list@example.com"}
+    assert form["arguments"] == sent
+    assert all(value in form["content"] for value in sent.values())
+    assert [arguments for name, arguments, _key in tools.ledger if name == "send"] == [sent]
+
+
+async def test_call_that_was_changed_after_it_was_allowed_is_asked_for_again() -> None:
+    model, tools = asking_model(), mail()
+    tools.versions["send"] = "to the old server"
+    runner = build_runner(model, tools)
+    handle = runner.start(inputs={"q": "?"})
+    await handle.result()
+    tools.versions["send"] = "to the new server"
+
+    handle, second = await answer_wait(runner, handle, "allow")
+    before = [name for name, _arguments, _key in tools.ledger]
+    handle, third = await answer_wait(runner, handle, "allow")
+
+    [again] = second.open_waits
+    assert (second.status, before) == (RunStatus.PAUSED, ["look"])
+    assert again.key.part.startswith("1.tool.2@")
+    assert third.status is RunStatus.SUCCEEDED
+    assert [name for name, _arguments, _key in tools.ledger] == ["look", "send"]
+
+
+async def test_call_that_was_made_is_not_asked_for_again_when_its_tool_is_changed() -> None:
+    tools = Tools(look=lambda: "found")
+    model = ScriptedModel(("", [call("look", "a"), call("look", "b")]), "Done")
+    entries = [{**entry, "needs_approval": True} for entry in tool_entries("look")]
+    runner = build_runner(model, tools, tools=entries)
+    handle = runner.start(inputs={"q": "?"})
+
+    handle, second = await answer_wait(runner, handle, "allow")
+    tools.versions["look"] = "another one"
+    handle, third = await answer_wait(runner, handle, "allow")
+    _handle, last = await answer_wait(runner, handle, "allow")
+
+    assert [wait.key.part for wait in second.open_waits] == ["1.tool.2"]
+    assert [wait.key.part.partition("@")[0] for wait in third.open_waits] == ["1.tool.2"]
+    assert (last.status, len(tools.ledger)) == (RunStatus.SUCCEEDED, 2)
+
+
 @pytest.mark.parametrize("bad", [call("send", to=3), call("sned", to="ana")])
 async def test_nobody_is_asked_about_a_call_that_cannot_be_made(bad: Any) -> None:
     runner = build_runner(ScriptedModel(("", [bad]), "Done"), mail())

@@ -149,6 +149,52 @@ class Shouting:
         return [shout]
 
 
+CHANGES: dict[str, dict[str, Any]] = {
+    "address": {"url": "http://127.0.0.1:9/v2"},
+    "authentication": {"authentication": {"type": "header", "name": "X-Key"}},
+    "operation": {
+        "operations": [
+            {
+                "name": "addBook",
+                "description": "addBook",
+                "parameters": {"type": "object", "properties": {}},
+                "call": {"method": "DELETE"},
+            }
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_call_that_a_person_allowed_is_not_made_after_its_connection_was_changed(
+    cast: Cast, library: ToolConnection, what: str
+) -> None:
+    tools = build_tools(cast.team_a, cast.bob.principal)
+    reference = ToolReference("openapi", "addBook", "library")
+    [tool] = find(tools, reference)
+    with tenant([cast.team_a.pk]):
+        ToolConnection.objects.unscoped().filter(pk=library.pk).update(**CHANGES[what])
+
+    with pytest.raises(ToolFailed, match="was changed after a person allowed"):
+        call(tools, tool)
+
+    [changed] = find(tools, reference)
+    assert changed.version != tool.version
+
+
+def test_version_of_a_tool_stays_as_long_as_nothing_changes(
+    cast: Cast, library: ToolConnection
+) -> None:
+    tools = build_tools(cast.team_a, cast.bob.principal)
+    reference = ToolReference("openapi", "addBook", "library")
+    with tenant([cast.team_a.pk]):
+        rows = ToolConnection.objects.unscoped().filter(pk=library.pk)
+        [tool] = find(tools, reference)
+        rows.update(name="Library", enabled_operations=["addBook"], check_error="none")
+
+    assert find(tools, reference)[0].version == tool.version
+
+
 def test_plug_in_brings_a_tool(cast: Cast, plugins: Any) -> None:
     plugins(Shouting())
     tools = build_tools(cast.team_a, cast.vic.principal)

@@ -45,7 +45,7 @@ from workflows.engine.runtime.run_request import (
     RunStart,
 )
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
-from workflows.engine.runtime.waits import Answer
+from workflows.engine.runtime.waits import Answer, get_asked_call
 from workflows.engine.sub_workflows.children import LocalChildren, LocalSubWorkflows
 from workflows.engine.sub_workflows.form import check_call
 from workflows.engine.sub_workflows.merging import add_merged_names
@@ -243,7 +243,7 @@ class RunHandle:
         self._answers: Mapping[StepKey, Answer] = answers or {}
         if paused is not None:
             self._history = tuple(paused.records)
-            self._answers = {**paused._answers, **self._answers}
+            self._answers = {**paused._answers, **paused._note_calls(self._answers)}
         self._control = RunControl()
         self._task = asyncio.create_task(self._drive(plan, start, ports, mocks))
 
@@ -262,6 +262,13 @@ class RunHandle:
 
     def stop(self, reason: str = "The run was stopped.") -> None:
         self._control.stop(reason)
+
+    def _note_calls(self, answers: Mapping[StepKey, Answer]) -> dict[StepKey, Answer]:
+        """Return the answers with the calls that this paused run asked about."""
+        calls = {
+            each.key: get_asked_call(each.wait.form) for each in self._task.result().open_waits
+        }
+        return {key: replace(answer, call=calls.get(key, "")) for key, answer in answers.items()}
 
     async def _drive(
         self, plan: Plan, start: RunStart, ports: Ports, mocks: Mocks | None

@@ -47,6 +47,10 @@ class StepParts:
         """Return the tokens of all finished parts, those of earlier attempts included."""
         return sum((result.usage for result in self._finished.values()), Usage())
 
+    def is_finished(self, name: str) -> bool:
+        """Return whether a call was recorded under the name, so that ``run`` will not make it again."""
+        return name in self._finished
+
     async def run(
         self, name: str, kind: str, call: Call, *, title: str = "", inputs: Mapping[str, Json]
     ) -> Mapping[str, Json]:

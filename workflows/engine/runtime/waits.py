@@ -9,7 +9,8 @@ The form of a wait, which a person is shown:
 - ``answerers``: who may answer, as keys of ``engine.answerers``; without any, the run's own people and whoever has the link;
 - ``remind_after``, ``escalate_after`` and ``escalate_to``: seconds until a reminder and an escalation, and its keys;
 - ``actions``: the buttons, each with ``id``, ``title`` and ``style``; a form without any has one that sends it;
-- ``tool`` and ``arguments`` of an approval: what would be called;
+- ``tool`` and ``arguments`` of an approval: what would be called, with the arguments that would be sent;
+- ``call`` of an approval: a digest of that call, with which the answer is valid for this call alone;
 - ``node`` and ``arguments`` of an uncertain step: what was called, perhaps.
 """
 
@@ -68,6 +69,12 @@ class Answer:
     action: str = ""
     answered_by: str = ""
     is_timed_out: bool = False  # nobody answered until ``due_at``
+    call: str = ""  # that of the form which was answered, if it asked about a call
+
+
+def get_asked_call(form: Mapping[str, Json] | None) -> str:
+    """Return the digest of the call that a form asks about, or an empty text if it asks about something else."""
+    return str((form or {}).get("call") or "")
 
 
 def is_from_outside(answer: Answer) -> bool:

@@ -15,7 +15,7 @@ from config.ids import uuid7
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.step_records import StepError, StepKey, StepRecord, StepStatus, Write
-from workflows.engine.runtime.waits import Answer, OpenWait
+from workflows.engine.runtime.waits import Answer, OpenWait, get_asked_call
 
 
 # jsonb accepts neither NUL nor half a surrogate pair, but a model or a web page may send them.
@@ -112,7 +112,13 @@ def build_wait_row(open_wait: OpenWait) -> dict[str, Json]:
 
 
 def parse_answer(row: Mapping[str, Json]) -> Answer:
-    return Answer(row["values"] or {}, row["action"], row["answered_by"], row["is_timed_out"])
+    return Answer(
+        row["values"] or {},
+        row["action"],
+        row["answered_by"],
+        row["is_timed_out"],
+        get_asked_call(row["form"]),
+    )
 
 
 def make_idempotency_key(run_id: str, key: StepKey) -> str:

@@ -73,7 +73,7 @@ def find_workflow_tool(principal: RunPrincipal, claim: Claim, reference: ToolRef
         raise ToolFailed(missing.message) from missing
     if not workflow.is_tool:
         raise ToolFailed(f"The workflow {workflow.name} can't be used as a tool")
-    return Tool(reference, describe_workflow(workflow))
+    return Tool(reference, describe_workflow(workflow), version=str(workflow.published_version_id))
 
 
 def describe_workflow(workflow: Workflow) -> ToolSpec:

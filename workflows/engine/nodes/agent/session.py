@@ -23,7 +23,12 @@ from workflows.engine.nodes.agent.model_answer import (
     read_answer,
     receive_answer,
 )
-from workflows.engine.nodes.agent.tool_use.approval import Refused, ask_for_approval
+from workflows.engine.nodes.agent.tool_use.approval import (
+    AskedCall,
+    Refused,
+    ask_for_approval,
+    was_refused_from_outside,
+)
 from workflows.engine.nodes.agent.tool_use.call_groups import (
     PreparedCall,
     get_duration,
@@ -345,8 +350,12 @@ class AgentSession:
 
     def _ask(self, call: PreparedCall) -> PreparedCall:
         """Return the call if a person allowed it, or else with what the model is told."""
+        if self._parts.is_finished(call.part):  # made or refused in an earlier attempt
+            if was_refused_from_outside(self.ctx, call.part):
+                self.mark_untrusted(("reason",))
+            return call
         try:
-            ask_for_approval(self.ctx, self.config, call.part, call.name, call.arguments)
+            ask_for_approval(self.ctx, self.config, call.part, _describe_asked(call))
         except Refused as refusal:
             if refusal.is_untrusted:
                 self.mark_untrusted(("reason",))
@@ -434,6 +443,13 @@ _LIMIT_REACHED: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 _CHINESE: Final = re.compile("[\u4e00-\u9fff]")
+
+
+def _describe_asked(call: PreparedCall) -> AskedCall:
+    tool = call.tool
+    if tool is None:
+        return AskedCall(call.name, call.arguments)
+    return AskedCall(call.name, tool.complete(call.arguments), tool.version)
 
 
 async def _call_in_time(

@@ -22,9 +22,8 @@ from workflows.engine.nodes.agent.tool_node.tool_arguments import (
     merge_arguments,
 )
 from workflows.engine.nodes.agent.tool_node.tool_choice import describe_choice, read_reference
-from workflows.engine.nodes.agent.tool_use.approval import ALLOW, build_form
+from workflows.engine.nodes.agent.tool_use.approval import ALLOW, AskedCall, wait_for_answer
 from workflows.engine.ports import Usage
-from workflows.engine.runtime.waits import Wait
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
 from workflows.engine.tool_calls import Tool, ToolPort, ToolReference, ToolResult
@@ -182,8 +181,8 @@ def _ask_for_approval(
     ctx: NodeContext, prepared: Prepared, tool: Tool, arguments: Mapping[str, Json]
 ) -> None:
     """Return if a person allowed the call. Raises ToolFailed, or StepWaiting as long as nobody has answered."""
-    form = build_form(tool.spec.name, dict(arguments), prepared.approvers)
-    answer = ctx.wait_for(Wait(form))
+    asked = AskedCall(tool.spec.name, arguments, tool.version)
+    answer = wait_for_answer(ctx, asked, approvers=prepared.approvers)
     if answer.action != ALLOW:
         comment = str(answer.values.get("comment") or "").strip()[:_MAX_ERROR]
         raise ToolFailed(f"A person refused the call. {comment}".strip())

@@ -1,6 +1,13 @@
-"""Asks a person whether an agent may make a call."""
+"""Asks a person whether a call may be made.
 
-from collections.abc import Iterable
+The person sees the arguments that will be sent, and the answer is valid for exactly this call. If its arguments or the
+connection were changed before it is made, the person is asked again.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from workflows.engine.answerers import Answerer, build_keys
@@ -8,7 +15,7 @@ from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.nodes.agent.agent_config import AgentConfig
 from workflows.engine.nodes.agent.tool_use.toolbox import describe_call
-from workflows.engine.runtime.waits import Wait, is_from_outside
+from workflows.engine.runtime.waits import Answer, Wait, is_from_outside
 
 
 ALLOW: Final = "allow"
@@ -18,6 +25,9 @@ REASON_FIELD: Final = "comment"
 
 
 _MAX_REASON: Final = 2000  # characters
+# Stands between the name of a part and the digest of a call that was changed after a person was asked.
+_CHANGED: Final = "@"
+_DIGEST_LENGTH: Final = 16
 
 
 class Refused(Exception):
@@ -28,13 +38,28 @@ class Refused(Exception):
         super().__init__(text)
 
 
-def ask_for_approval(
-    ctx: NodeContext, config: AgentConfig, part: str, tool_name: str, arguments: Json
-) -> None:
+@dataclass(frozen=True, slots=True)
+class AskedCall:
+    """A call that a person is asked about. ``arguments`` are all that will be sent, those that the author set included."""
+
+    tool_name: str
+    arguments: Mapping[str, Json]
+    version: str = ""  # of the tool
+
+    @property
+    def digest(self) -> str:
+        """Return a text that no other call has."""
+        # Stored values come back with their members in another order.
+        parts = [self.tool_name, self.arguments, self.version]
+        text = json.dumps(parts, sort_keys=True, default=_to_plain)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def ask_for_approval(ctx: NodeContext, config: AgentConfig, part: str, call: AskedCall) -> None:
     """Return if a person allowed the call. Raises Refused, or StepWaiting as long as nobody has answered."""
-    form = build_form(tool_name, arguments, config.approvers)
-    due_at = _get_due_at(ctx, config)
-    answer = ctx.wait_for(Wait(form, due_at, is_duration=True), part)
+    answer = wait_for_answer(
+        ctx, call, part, approvers=config.approvers, due_at=_get_due_at(ctx, config)
+    )
     if answer.is_timed_out:
         raise Refused("Nobody allowed this call in time. Go on without it.")
     if answer.action != ALLOW:
@@ -46,15 +71,43 @@ def ask_for_approval(
         )
 
 
-def build_form(
-    tool_name: str, arguments: Json, approvers: Iterable[Answerer] = ()
-) -> dict[str, Json]:
+def wait_for_answer(
+    ctx: NodeContext,
+    call: AskedCall,
+    part: str = "",
+    *,
+    approvers: Iterable[Answerer] = (),
+    due_at: float | None = None,
+) -> Answer:
+    """Return the answer to this very call. Raises StepWaiting as long as there is none, also if another one was allowed."""
+    wait = Wait(build_form(call, approvers), due_at, is_duration=due_at is not None)
+    first = ctx.answers.get(part)
+    if first is None or not first.call or first.call == call.digest:
+        return ctx.wait_for(wait, part)
+    return ctx.wait_for(wait, f"{part}{_CHANGED}{call.digest[:_DIGEST_LENGTH]}")
+
+
+def was_refused_from_outside(ctx: NodeContext, part: str) -> bool:
+    """Return whether somebody who only had the link gave a reason against the call, which was decided earlier."""
+    return any(
+        bool(str(answer.values.get(REASON_FIELD) or "").strip()) and is_from_outside(answer)
+        for name, answer in ctx.answers.items()
+        if name.partition(_CHANGED)[0] == part and answer.action != ALLOW
+    )
+
+
+def _to_plain(value: object) -> Json:
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def build_form(call: AskedCall, approvers: Iterable[Answerer] = ()) -> dict[str, Json]:
     """Return the form of a call. Without approvers it asks the run's own people, as every question does."""
     return {
         "type": "approval",
-        "content": describe_call(tool_name, arguments),
-        "tool": tool_name,
-        "arguments": arguments,
+        "content": describe_call(call.tool_name, dict(call.arguments)),
+        "tool": call.tool_name,
+        "arguments": dict(call.arguments),
+        "call": call.digest,
         "answerers": build_keys(approvers),
         "inputs": [
             {

@@ -58,10 +58,14 @@ class MemoryTool:
     knowledge_bases: tuple[str, ...] = ()  # that the author names
     needs_approval: bool = False
     is_independent: bool = False  # a call may read what the one before it stored
+    version: str = ""
 
     @property
     def description(self) -> Mapping[str, Json]:
         return {"source": "memory", "provider": "", "tool": self.spec.name}
+
+    def complete(self, arguments: Arguments) -> Arguments:
+        return arguments
 
     async def call(self, arguments: Arguments, origin: Origin) -> ToolOutcome:
         """Call the tool. What memory refuses is told to the model."""

@@ -61,6 +61,15 @@ class CallableTool(Protocol):
         """Return what the record of a call says about the tool."""
         ...
 
+    @property
+    def version(self) -> str:
+        """Return a text that changes as soon as the same call would do something else."""
+        ...
+
+    def complete(self, arguments: Arguments) -> Arguments:
+        """Return the arguments that are sent, with those that the author set."""
+        ...
+
     async def call(self, arguments: Arguments, origin: Origin) -> ToolOutcome: ...
 
 
@@ -80,12 +89,19 @@ class PortTool:
         reference = self.tool.reference
         return {"source": reference.source, "provider": reference.provider, "tool": reference.name}
 
+    @property
+    def version(self) -> str:
+        return self.tool.version
+
+    def complete(self, arguments: Arguments) -> Arguments:
+        """Return the arguments with the author's settings, which the model cannot replace."""
+        return {**arguments, **self.settings}
+
     async def call(self, arguments: Arguments, origin: Origin) -> ToolOutcome:
-        """Call the tool with the author's settings, which the model cannot replace."""
         try:
             result = await self.port.call(
                 self.tool,
-                {**arguments, **self.settings},
+                self.complete(arguments),
                 idempotency_key=origin.idempotency_key,
             )
         except ToolFailed as fault:
@@ -102,11 +118,15 @@ class MissingTool:
     message: str
     needs_approval: bool = False
     is_independent: bool = True
+    version: str = ""
 
     @property
     def description(self) -> Mapping[str, Json]:
         reference = self.reference
         return {"source": reference.source, "provider": reference.provider, "tool": reference.name}
+
+    def complete(self, arguments: Arguments) -> Arguments:
+        return arguments
 
     async def call(self, arguments: Arguments, origin: Origin) -> ToolOutcome:
         return build_error(self.message)
@@ -240,7 +260,9 @@ def _build_tool(
         (*filter(None, [entry.title]), *tool.spec.aliases),
     )
     settings = {**tool.settings, **dict(_iter_settings(entry, ctx, tool.spec.parameters))}
-    return PortTool(spec, tool, port, settings, entry.needs_approval or tool.needs_approval)
+    # The port is told of it, too, so that it refuses to call what was changed after a person allowed it.
+    tool = replace(tool, needs_approval=entry.needs_approval or tool.needs_approval)
+    return PortTool(spec, tool, port, settings, tool.needs_approval)
 
 
 def _choose_names(tools: Sequence[Tool], own_names: Iterable[str]) -> list[str]:
