@@ -85,6 +85,7 @@ SETTINGS: Mapping[str, Row] = {
     "workflow_running_runs": Row("12", 12, 12),
     "team_queued_runs": Row("13", 13, 13),
     "run_max_steps": Row("321", 321, 321),
+    "run_max_runs_below": Row("54", 54, 54),
     "api_requests_per_minute": Row("7", 7, 7),
     "api_team_requests_per_minute": Row("9", 9, 9),
     "team_runs_per_day": Row("100", 100, 100),

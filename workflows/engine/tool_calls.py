@@ -84,6 +84,7 @@ class ToolResult:
     # Of models that worked for the tool, such as those of a workflow.
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cost: float | None = None  # USD
 
 
 class ToolPort(Protocol):

@@ -22,6 +22,12 @@ from workflows.engine.runtime.events import NodeStateChange, RunFinished, RunSta
 from workflows.engine.runtime.loop import execute_plan, execute_rounds
 from workflows.engine.runtime.partial_runs import select_missing_node_steps
 from workflows.engine.runtime.run_request import RunControl, RunResult, RunStart
+from workflows.engine.runtime.spending import (
+    Spending,
+    SpendingLimits,
+    limit_model,
+    sum_recorded,
+)
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
 from workflows.engine.runtime.waits import Answer, get_reason
 from workflows.engine.testing.mocks import Mocks
@@ -189,7 +195,7 @@ class _Attempt:
         missing_steps = [] if debug.part.is_whole else select_missing_node_steps(plan, history)
         start = self._build_start()
         pause_control = run_options.build_pause_control(claim, debug, rows)
-        ports = self._build_ports()
+        ports = self._build_ports(start, history)
         run_plan = partial(
             self._get_executor(),
             start=start,
@@ -226,14 +232,17 @@ class _Attempt:
             return partial(execute_plan, self.prepared.plan)
         return partial(execute_rounds, self.prepared.plan, parse_range(self.execution.claim.row))
 
-    def _build_ports(self) -> Ports:
+    def _build_ports(self, start: RunStart, history: Sequence[StepRecord]) -> Ports:
         claim, services, is_leaving = (
             self.execution.claim,
             self.context.services,
             self.execution.is_leaving,
         )
         ports = add_reminder(build_ports(self.acting, self.setup, services), self.acting)
-        children = ChildRuns(claim, self.context.children, is_leaving, self.redactor)
+        spending = Spending(start.spending_limits, sum_recorded(history))
+        if start.spending_limits:
+            ports = replace(ports, model=limit_model(ports.model, spending))
+        children = ChildRuns(claim, self.context.children, is_leaving, self.redactor, spending)
         workflow_tools = WorkflowTools(claim, children)
         tools = MergingTools(
             build_tools(self.acting, services, workflow_tools), workflow_tools.load
@@ -274,6 +283,7 @@ class _Attempt:
             max_steps=settings.RUN_MAX_STEPS,
             steps_setting="the server's RUN_MAX_STEPS",
             timeout_seconds=run_options.get_time_limit(claim),
+            spending_limits=SpendingLimits.from_json(claim.row.get("spending_limits")),
         )
 
     def _list_untrusted(self) -> Collection[str]:

@@ -137,6 +137,8 @@ class Run(Personal):
     # The rounds of an iteration that this run executes for its parent; null for every other run. See
     # ``execution.rounds``. Such a run is part of its parent: lists don't show it, and usage doesn't count it.
     rounds = VerbatimJSONField(_("rounds"), null=True, blank=True)
+    # What the agent that called the workflow of a child run has left for it; null if there is no limit.
+    spending_limits = VerbatimJSONField(_("spending limits"), null=True, blank=True)
     # Whether the inputs of a child run, or the outputs of any run, may contain untrusted content.
     has_untrusted_inputs = models.BooleanField(
         _("has untrusted inputs"), default=False, db_default=False

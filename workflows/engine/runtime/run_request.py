@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from workflows.engine.language.document import Json, Mode
 from workflows.engine.ports import Usage
 from workflows.engine.runtime.events import RunFinished
+from workflows.engine.runtime.spending import NO_LIMITS, SpendingLimits
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord, Write
 from workflows.engine.runtime.waits import OpenWait
 
@@ -31,6 +32,7 @@ class RunStart:
     max_steps: int = MAX_STEPS  # starts of nodes, retries included
     steps_setting: str = "max_steps"  # the setting that raises the limit, for the error message
     timeout_seconds: float | None = MAX_SECONDS
+    spending_limits: SpendingLimits = NO_LIMITS  # from the agent that called this workflow, if any
 
 
 @dataclass(frozen=True, slots=True)

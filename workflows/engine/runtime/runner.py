@@ -44,9 +44,15 @@ from workflows.engine.runtime.run_request import (
     RunResult,
     RunStart,
 )
+from workflows.engine.runtime.spending import Spending, SpendingLimits, limit_model
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
 from workflows.engine.runtime.waits import Answer, get_asked_call
-from workflows.engine.sub_workflows.children import LocalChildren, LocalSubWorkflows
+from workflows.engine.sub_workflows.children import (
+    MAX_RUNS_BELOW,
+    LocalChildren,
+    LocalSubWorkflows,
+    RunsBelow,
+)
 from workflows.engine.sub_workflows.form import check_call
 from workflows.engine.sub_workflows.merging import add_merged_names
 from workflows.engine.sub_workflows.tools import LocalWorkflowTools
@@ -94,6 +100,7 @@ class WorkflowRunner:
         ids: IdPort | None = None,
         max_steps: int = MAX_STEPS,
         timeout_seconds: float | None = MAX_SECONDS,
+        max_runs_below: int = MAX_RUNS_BELOW,
         checked: bool = False,
     ) -> None:
         self.document = (
@@ -125,6 +132,7 @@ class WorkflowRunner:
         self._mocks = Mocks(mocks) if isinstance(mocks, Mapping) else mocks
         self._environment = dict(environment or {})
         self._max_steps, self._timeout_seconds = max_steps, timeout_seconds
+        self._max_runs_below = max_runs_below
         self._checked = checked
 
     def start(
@@ -148,10 +156,16 @@ class WorkflowRunner:
             max_steps=self._max_steps,
             timeout_seconds=self._timeout_seconds,
         )
-        return RunHandle(self.plan, start, self._build_ports(start), self._mocks)
+        return self._begin(start, RunsBelow(limit=self._max_runs_below))
 
     def start_child(
-        self, inputs: Mapping[str, Json], system: Mapping[str, Json], *, is_untrusted: bool
+        self,
+        inputs: Mapping[str, Json],
+        system: Mapping[str, Json],
+        *,
+        is_untrusted: bool,
+        limits: SpendingLimits,
+        runs_below: RunsBelow,
     ) -> "RunHandle":
         """Start a run that another run called. Raises InputRejected before anything has run."""
         checked_inputs, query = check_call(self.document, inputs)
@@ -164,27 +178,45 @@ class WorkflowRunner:
             untrusted=self.plan.input_sources if is_untrusted else (),
             max_steps=self._max_steps,
             timeout_seconds=self._timeout_seconds,
+            spending_limits=limits,
         )
-        return RunHandle(self.plan, start, self._build_ports(start), self._mocks)
+        return self._begin(start, runs_below)
 
     def resume(self, paused: "RunHandle", answers: Mapping[StepKey, Answer]) -> "RunHandle":
         """Continue a paused run with answers to its open waits; finished steps do not run again."""
         self._children.add_answers(answers)
-        ports = self._build_ports(paused.start)
-        return RunHandle(self.plan, paused.start, ports, self._mocks, paused, answers)
+        ports = self._build_ports(paused.start, paused.spending, paused.runs_below)
+        return RunHandle(
+            self.plan,
+            paused.start,
+            ports,
+            self._mocks,
+            paused,
+            answers,
+            spending=paused.spending,
+            runs_below=paused.runs_below,
+        )
 
-    def _build_ports(self, start: RunStart) -> Ports:
+    def _begin(self, start: RunStart, runs_below: RunsBelow) -> "RunHandle":
+        spending = Spending(start.spending_limits)
+        ports = self._build_ports(start, spending, runs_below)
+        return RunHandle(
+            self.plan, start, ports, self._mocks, spending=spending, runs_below=runs_below
+        )
+
+    def _build_ports(self, start: RunStart, spending: Spending, runs_below: RunsBelow) -> Ports:
         """Return the ports of one run, which know the workflows around it."""
         if not self._workflows:
             return self._ports
         sub_workflows = LocalSubWorkflows(
-            self._find_runner, self._ancestors, start.system, self._children
+            self._find_runner, self._ancestors, start.system, self._children, spending, runs_below
         )
         tools = self._ports.tools and MergingTools(
             LocalWorkflowTools(self._find_document, sub_workflows, self._ports.tools),
             self._load_merged,
         )
-        return replace(self._ports, sub_workflows=sub_workflows, tools=tools)
+        model = limit_model(self._ports.model, spending)
+        return replace(self._ports, model=model, sub_workflows=sub_workflows, tools=tools)
 
     def _find_document(self, slug: str) -> Document | None:
         """Return the document of a workflow that a run of this one may use as a tool."""
@@ -236,8 +268,12 @@ class RunHandle:
         mocks: Mocks | None,
         paused: "RunHandle | None" = None,
         answers: Mapping[StepKey, Answer] | None = None,
+        *,
+        spending: Spending,
+        runs_below: RunsBelow,
     ) -> None:
         self.run_id, self.start = start.run_id, start
+        self.spending, self.runs_below = spending, runs_below
         self._journal = ListJournal()
         self._history: tuple[StepRecord, ...] = ()
         self._answers: Mapping[StepKey, Answer] = answers or {}

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from workflows.engine.errors import NestingNotAllowed, SubWorkflowUnavailable
 from workflows.engine.language.document import Json
 from workflows.engine.ports import SubRunResult
 from workflows.engine.runtime.run_request import RunResult
+from workflows.engine.runtime.spending import Spending
 from workflows.engine.runtime.step_records import RunStatus, StepKey
 from workflows.engine.runtime.waits import Answer, StepWaiting, Wait
 from workflows.engine.sub_workflows.form import build_call_outputs
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 MAX_DEPTH: Final = 5  # children inside children
+MAX_RUNS_BELOW: Final = 200  # of one start, at every depth
 _PART_PREFIX: Final = "child:"
 
 
@@ -32,6 +34,15 @@ def check_nesting(ancestors: Mapping[str, str], target: str, name: str) -> None:
         raise NestingNotAllowed(f"{name} can't run inside itself: {path}")
     if len(ancestors) > MAX_DEPTH:
         raise NestingNotAllowed(f"Workflows can be nested at most {MAX_DEPTH} deep: {path}")
+
+
+def check_runs_below(count: int, name: str, limit: int, setting: str) -> None:
+    """Raise NestingNotAllowed if one start has begun as many other runs as it may. ``count`` are those so far."""
+    if count >= limit:
+        raise NestingNotAllowed(
+            f"{name} can't run: one start may begin at most {limit} runs of other workflows; "
+            f"raise {setting} to allow more"
+        )
 
 
 def count_call(calls: Counter[str], idempotency_key: str) -> str:
@@ -61,16 +72,32 @@ class LocalChildren:
 
 
 @dataclass(slots=True)
+class RunsBelow:
+    """The runs that one start has begun, at every depth."""
+
+    count: int = 0
+    limit: int = MAX_RUNS_BELOW
+
+    def add(self, name: str) -> None:
+        """Count one more. Raise NestingNotAllowed if it is one too many."""
+        check_runs_below(self.count, name, self.limit, "max_runs_below")
+        self.count += 1
+
+
+@dataclass(slots=True)
 class LocalSubWorkflows:
     """Implements ``engine.ports.SubWorkflowPort`` for the runs of ``WorkflowRunner``.
 
-    ``find_runner`` returns the runner of a workflow by its slug, whose runs have these ancestors.
+    ``find_runner`` returns the runner of a workflow by its slug, whose runs have these ancestors. ``spending`` is that of
+    the calling run.
     """
 
     find_runner: "Callable[[str, Mapping[str, str]], WorkflowRunner | None]"
     ancestors: Mapping[str, str]
     system: Mapping[str, Json]
     children: LocalChildren
+    spending: Spending = field(default_factory=Spending)
+    runs_below: RunsBelow = field(default_factory=RunsBelow)
     _calls: Counter[str] = field(default_factory=Counter)
 
     async def run(
@@ -95,12 +122,14 @@ class LocalSubWorkflows:
         if result.status is RunStatus.PAUSED:
             self.children.paused[key] = handle, result
             raise build_child_wait(handle.run_id, result.open_waits[0].wait.form)
+        usage = replace(result.usage, cost=handle.spending.usage.cost)
+        self.spending.add(usage)
         return SubRunResult(
             handle.run_id,
             result.status.value,
             build_call_outputs(runner.document.mode, result.outputs),
             result.error,
-            result.usage,
+            usage,
             result.has_untrusted_outputs,
         )
 
@@ -114,7 +143,14 @@ class LocalSubWorkflows:
         identity = {"app_id": reference, "workflow_id": reference}
         if self.system.get("user_id"):
             identity["user_id"] = self.system["user_id"]
-        return runner.start_child(inputs, identity, is_untrusted=is_untrusted)
+        self.runs_below.add(reference)
+        return runner.start_child(
+            inputs,
+            identity,
+            is_untrusted=is_untrusted,
+            limits=self.spending.get_left(),
+            runs_below=self.runs_below,
+        )
 
     def _resume(self, runner: "WorkflowRunner", key: str) -> "RunHandle | None":
         """Continue a paused child with the answer that arrived. Without one, its caller pauses again."""

@@ -97,6 +97,7 @@ def _build_result(slug: str, result: SubRunResult) -> ToolResult:
             is_error=True,
             prompt_tokens=tokens.prompt_tokens,
             completion_tokens=tokens.completion_tokens,
+            cost=tokens.cost,
         )
     outputs = dict(result.outputs)
     values = list(outputs.values())
@@ -105,4 +106,5 @@ def _build_result(slug: str, result: SubRunResult) -> ToolResult:
         [outputs],
         prompt_tokens=tokens.prompt_tokens,
         completion_tokens=tokens.completion_tokens,
+        cost=tokens.cost,
     )

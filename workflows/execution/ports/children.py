@@ -9,11 +9,12 @@ import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import IntegrityError
+from django.conf import settings
+from django.db import IntegrityError, connection
 from django.utils import timezone
 
 from accounts import audit
@@ -21,12 +22,19 @@ from accounts.principals import RunPrincipal, load_run_principal
 from accounts.tenancy import tenant
 from config.ids import derive_uuid7
 from config.redaction import NO_REDACTION, Redactor
+from config.sql import read_queries
 from workflows import permissions
-from workflows.engine.errors import InputRejected, SubWorkflowUnavailable
+from workflows.engine.errors import InputRejected, NestingNotAllowed, SubWorkflowUnavailable
 from workflows.engine.language.document import Document, Json, Mode
 from workflows.engine.language.problems import Problem
 from workflows.engine.ports import SubRunResult, Usage
-from workflows.engine.sub_workflows.children import build_child_wait, check_nesting, count_call
+from workflows.engine.runtime.spending import NO_LIMITS, Spending, SpendingLimits
+from workflows.engine.sub_workflows.children import (
+    build_child_wait,
+    check_nesting,
+    check_runs_below,
+    count_call,
+)
 from workflows.engine.sub_workflows.form import build_call_outputs, check_call
 from workflows.execution import claims
 from workflows.execution.claims import Claim
@@ -36,12 +44,14 @@ from workflows.execution.journal.codec import dump
 from workflows.execution.memory_streams import build_stream_system, find_merged
 from workflows.execution.ports.client_calls import ClientCall
 from workflows.execution.threads import run_in_thread
+from workflows.execution.usage.counting import count_team
 from workflows.files.records import Owner, note_child
 from workflows.models import Run, Workflow
 from workflows.models.documents import from_json
 from workflows.models.run import ENDED, RunStatus
 
 
+QUERIES: Final = read_queries("workflows/sql/queries/child_runs.sql")
 MAX_KEY: Final = 255  # characters of ``Run.parent_key``
 FIRST_DELAY: Final = 0.05  # seconds between looks at a child that another worker drives
 MAX_DELAY: Final = 1.0
@@ -67,6 +77,7 @@ class ChildRuns:
     driver: ChildDriver
     is_abandoned: Callable[[], bool]
     redactor: Redactor = NO_REDACTION
+    spending: Spending = field(default_factory=Spending)
     _calls: Counter[str] = field(default_factory=Counter)
 
     async def run(
@@ -82,19 +93,35 @@ class ChildRuns:
         if child is None:
             self._check_secrets(inputs)
             await run_in_thread(
-                start_child, self.claim, key, reference, inputs, is_untrusted=is_untrusted
+                start_child,
+                self.claim,
+                key,
+                reference,
+                inputs,
+                is_untrusted=is_untrusted,
+                limits=self.spending.get_left(),
             )
             child = await claims.find_child(self.driver.db, self.claim, key)
         if child is None:
             raise SubWorkflowUnavailable("The sub-workflow's run was deleted", retryable=True)
         try:
-            return await self._wait_for_end(key, child)
+            result = await self._wait_for_end(key, child)
         except asyncio.CancelledError:
             if not self.is_abandoned():  # the step was stopped, or took too long
                 child_id = UUID(child["id"])
                 stop = claims.stop_child(self.driver.db, self.claim, child_id)
                 self.driver.start_task(stop)
             raise
+        return await self._count_spending(result)
+
+    async def _count_spending(self, result: SubRunResult) -> SubRunResult:
+        """Return the result with the cost of the child and of all runs below it, if a limit asks for it."""
+        cost: float | None = None
+        if self.spending.get_left().max_cost is not None:
+            cost = await run_in_thread(load_cost, self.claim.team_id, UUID(result.run_id))
+        usage = replace(result.usage, cost=cost)
+        self.spending.add(usage)
+        return replace(result, usage=usage)
 
     def _check_secrets(self, inputs: Mapping[str, Json]) -> None:
         """Refuse inputs that contain a secret of this run, because the inputs of a run are stored and shown."""
@@ -129,7 +156,13 @@ class ChildRuns:
 
 
 def start_child(
-    claim: Claim, key: str, reference: str, inputs: Mapping[str, Json], *, is_untrusted: bool
+    claim: Claim,
+    key: str,
+    reference: str,
+    inputs: Mapping[str, Json],
+    *,
+    is_untrusted: bool,
+    limits: SpendingLimits = NO_LIMITS,
 ) -> None:
     """Create the child run in the parent's team, unless another attempt has done so.
 
@@ -143,12 +176,14 @@ def start_child(
         checked_inputs, query = check_call(document, inputs)
         child = _build_run(claim, workflow, key)
         child.inputs, child.has_untrusted_inputs = checked_inputs, is_untrusted
+        child.spending_limits = limits.to_json() if limits else None
         merged = find_merged(principal, workflow, document)
         child.system |= build_stream_system(workflow, merged)
         if query is not None:
             child.system["query"] = query
     try:
         with tenant([claim.team_id]):
+            _count_start(claim, workflow.name)
             child.save(force_insert=True)
             note_child(Owner.of_run(claim.team_id, claim.row), [child.inputs], child.pk)
             audit.record(
@@ -159,10 +194,29 @@ def start_child(
                 subject=f"run:{child.pk}",
                 detail={"workflow": str(workflow.pk), "run": str(claim.run_id)},
             )
-    except IntegrityError:
+    except (IntegrityError, NestingNotAllowed):
         # An attempt that lost the parent, but did not know it yet, was faster.
         if not _is_started(claim, key):
             raise
+
+
+def _count_start(claim: Claim, name: str) -> None:
+    """Raise NestingNotAllowed if the start above the run has begun as many runs as it may. Others wait for this one."""
+    with connection.cursor() as cursor:
+        cursor.execute(QUERIES["find_start"], {"run": claim.run_id})
+        (start,) = cursor.fetchone()
+        cursor.execute(QUERIES["lock_start"], {"start": str(start)})
+        cursor.execute(QUERIES["count_below"], {"start": start})
+        (count,) = cursor.fetchone()
+    check_runs_below(count, name, settings.RUN_MAX_RUNS_BELOW, "the server's RUN_MAX_RUNS_BELOW")
+
+
+def load_cost(team_id: UUID, run_id: UUID) -> float | None:
+    """Return the cost of an ended run with that of the runs below it, or None if no price is known."""
+    count_team(team_id)
+    with tenant([team_id]):
+        rows = Run.objects.unscoped().filter(pk=run_id)
+        return rows.values_list("cost", flat=True).first()
 
 
 def find_published(principal: RunPrincipal, team_id: UUID, reference: str) -> Workflow:

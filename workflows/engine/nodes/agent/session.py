@@ -57,6 +57,7 @@ from workflows.engine.nodes.agent.tool_use.toolbox import (
 )
 from workflows.engine.nodes.llm.model_calls import build_request
 from workflows.engine.ports import MemoryHit, Message, ModelRequest, Origin, Usage
+from workflows.engine.runtime.spending import SpendingLimits, leave_for_call
 from workflows.engine.runtime.step_parts import PartResult, StepParts
 from workflows.engine.runtime.step_records import StepError
 from workflows.engine.tool_calls import ToolCall, ToolResult, ToolSpec
@@ -265,14 +266,15 @@ class AgentSession:
         return None if limit is None else max(limit - self.seconds, 0)
 
     def find_limit(self, rounds: int) -> str | None:
-        """Return the name of the limit that the agent has reached, if any."""
+        """Return the name of the limit that the agent has reached, if any.
+
+        What the workflows that it called have spent counts, with all that they called.
+        """
         config = self.config
         if rounds >= self.max_rounds:
             return "max_rounds"
-        if config.max_tokens is not None and self.usage.total_tokens >= config.max_tokens:
-            return "max_tokens"
-        if config.max_cost is not None and (self.usage.cost or 0) >= config.max_cost:
-            return "max_cost"
+        if reached := self._spending_limits.find_reached(self.usage):
+            return reached
         if config.timeout_seconds is not None and self.seconds >= config.timeout_seconds:
             return "timeout"
         return None
@@ -314,6 +316,13 @@ class AgentSession:
         return CallHidingStream(stream) if self.tools else stream
 
     # ---------------------------------------------------------------------------------------------
+
+    @property
+    def _spending_limits(self) -> SpendingLimits:
+        return SpendingLimits(self.config.max_tokens, self.config.max_cost)
+
+    def _get_spending_left(self) -> SpendingLimits:
+        return self._spending_limits.subtract(self.usage)
 
     def _describe_limit(self, limit: str, known: str) -> str:
         """Return the answer to the person of an agent that reached a limit and got no answer of its model."""
@@ -364,7 +373,7 @@ class AgentSession:
 
     def _add_result(self, call: PreparedCall, outputs: Mapping[str, Any]) -> ToolResult:
         """Note a result, and return it with the text that the model is given."""
-        self.usage += Usage(*outputs["tokens"])
+        self.usage += Usage(*outputs["tokens"], outputs.get("cost"))
         outcome = read_outcome(outputs)
         if outcome.is_untrusted or outcome.untrusted_keys:
             self.mark_untrusted(outcome.untrusted_keys or (call.name,))
@@ -385,9 +394,11 @@ class AgentSession:
             if prepared.error or tool is None:
                 outcome = build_error(prepared.error)
             else:
-                outcome = await _call_in_time(tool, prepared.arguments, origin, limit)
+                with leave_for_call(self._get_spending_left()):
+                    outcome = await _call_in_time(tool, prepared.arguments, origin, limit)
             seconds = clock.monotonic() - started
-            usage = Usage(outcome.result.prompt_tokens, outcome.result.completion_tokens)
+            result = outcome.result
+            usage = Usage(result.prompt_tokens, result.completion_tokens, result.cost)
             return PartResult(outcome.to_outputs(seconds), usage, outcome.events)
 
         description = tool.description if tool is not None else {}

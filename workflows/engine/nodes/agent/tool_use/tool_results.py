@@ -40,6 +40,7 @@ class ToolOutcome:
             "is_untrusted": self.is_untrusted,
             "untrusted_keys": list(self.untrusted_keys),
             "tokens": [result.prompt_tokens, result.completion_tokens],
+            "cost": result.cost,
             "seconds": seconds,
         }
 
@@ -77,6 +78,7 @@ def read_outcome(outputs: Mapping[str, Any]) -> ToolOutcome:
             outputs["files"],
             outputs["is_error"],
             *outputs["tokens"],
+            outputs.get("cost"),
         ),
         outputs["is_untrusted"],
         tuple(outputs["untrusted_keys"]),

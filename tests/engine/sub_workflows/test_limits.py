@@ -1,0 +1,183 @@
+"""The limits of an agent and of a start count everything below them."""
+
+from collections.abc import AsyncIterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.engine.agent.scripted import agent_document, call
+from tests.engine.sub_workflows.test_children import caller
+from tests.support.documents import document, end, node, start
+from workflows.engine.errors import LimitReached
+from workflows.engine.ports import ModelChunk, ModelRequest, Usage
+from workflows.engine.runtime.run_request import RunResult
+from workflows.engine.runtime.runner import WorkflowRunner
+from workflows.engine.runtime.spending import Spending, SpendingLimits, leave_for_call, sum_recorded
+from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord, StepStatus
+from workflows.engine.tool_calls import ToolPort
+
+
+PRICE = 0.02  # USD of each call
+TOKENS = Usage(10, 5, PRICE)
+
+
+class PricedModel:
+    """Calls the tool ``inner`` as long as it is offered, and otherwise answers; each call has a price."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        self.calls += 1
+        offered = [tool.name for tool in request.tools]
+        calls = (call(offered[0], f"call-{self.calls}"),) if offered else ()
+        yield ModelChunk(text="So be it. ", tool_calls=calls, usage=TOKENS)
+
+
+class NoTools:
+    async def find(self, references: Any) -> Any:
+        return []
+
+    async def call(self, *args: Any, **options: Any) -> Any:
+        raise AssertionError("there is no tool but the workflows")
+
+
+def workflow_tool(slug: str) -> dict[str, Any]:
+    return {"source": "workflow", "provider": slug, "name": slug}
+
+
+def talker(count: int) -> Any:
+    """Return a workflow that asks its model ``count`` times, one after the other."""
+    asks = [
+        node(
+            f"ask{number}",
+            "llm",
+            model={"provider": "priced", "name": "m", "mode": "chat"},
+            prompt_template=[{"role": "user", "text": "Well?"}],
+        )
+        for number in range(count)
+    ]
+    names = ["start", *(f"ask{number}" for number in range(count)), "end"]
+    edges = [f"{source} -> {target}" for source, target in pairwise(names)]
+    last = f"ask{count - 1}"
+    return document([start(), *asks, end("end", text=[last, "text"])], edges)
+
+
+async def run(model: PricedModel, /, tool: str = "inner", **workflows: Any) -> RunResult:
+    limits = workflows.pop("limits")
+    tools: ToolPort = NoTools()
+    runner = WorkflowRunner(
+        agent_document(tools=[workflow_tool(tool)], max_rounds=20, **limits),
+        workflows=workflows,
+        models=model,
+        tools=tools,
+    )
+    return await runner.run(inputs={"q": "?"})
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"), [({"max_cost": 0.1}, "max_cost"), ({"max_tokens": 75}, "max_tokens")]
+)
+async def test_what_a_workflow_tool_spends_counts_for_the_agent(
+    limits: dict[str, Any], reason: str
+) -> None:
+    model = PricedModel()
+
+    result = await run(model, limits=limits, inner=talker(2))
+
+    # Two calls of the agent and two runs of two calls each reach the five that the limit allows; the last one is the answer.
+    assert result.outputs["finish_reason"] == reason
+    assert model.calls <= 5 + 2
+
+
+async def test_workflow_below_makes_no_call_beyond_what_the_agent_has_left() -> None:
+    model = PricedModel()
+
+    result = await run(model, limits={"max_cost": 0.1}, inner=talker(100))
+
+    assert result.outputs["finish_reason"] == "max_cost"
+    assert model.calls == 5 + 1  # and the last answer
+    assert "max_cost of the agent that called this workflow is used up" in str(result.outputs)
+    assert result.outputs["usage"]["cost"] == pytest.approx(6 * PRICE)
+
+
+async def test_agents_below_an_agent_share_its_limit_at_every_depth() -> None:
+    model = PricedModel()
+    middle = agent_document(tools=[workflow_tool("inner")], max_rounds=20)
+
+    result = await run(
+        model, tool="middle", limits={"max_cost": 0.1}, middle=middle, inner=talker(100)
+    )
+
+    assert result.outputs["finish_reason"] == "max_cost"
+    assert model.calls == 5 + 1
+
+
+async def test_one_start_begins_a_limited_number_of_runs_and_the_error_names_it() -> None:
+    model = PricedModel()
+    runner = WorkflowRunner(
+        agent_document(tools=[workflow_tool("inner")], max_rounds=20),
+        workflows={"inner": talker(1)},
+        models=model,
+        tools=NoTools(),
+        max_runs_below=3,
+    )
+
+    results = [await runner.run(inputs={"q": "?"}) for _start in range(2)]
+
+    for result in results:
+        calls = [each for one in result.outputs["rounds"] for each in one["calls"]]
+        refused = [each for each in calls if each["is_error"]]
+        assert len(calls) - len(refused) == 3
+        assert refused
+        assert all(
+            "at most 3 runs of other workflows; raise max_runs_below" in each["result"]
+            for each in refused
+        )
+
+
+async def test_sub_workflow_nodes_count_among_the_runs_of_a_start() -> None:
+    runner = WorkflowRunner(
+        caller("middle"),
+        workflows={"middle": caller("inner"), "inner": talker(1)},
+        models=PricedModel(),
+        max_runs_below=1,
+    )
+
+    result = await runner.run()
+
+    assert result.status is RunStatus.FAILED
+    assert "at most 1 runs of other workflows" in str(result.error)
+
+
+def test_spending_left_is_the_lower_limit_of_all_that_are_above() -> None:
+    spending = Spending(SpendingLimits(max_tokens=100, max_cost=1.0))
+    spending.add(Usage(30, 10, 0.75))
+
+    with leave_for_call(SpendingLimits(max_tokens=50)), leave_for_call(SpendingLimits(None, 0.5)):
+        left = spending.get_left()
+
+    assert left == SpendingLimits(50, 0.25)
+    assert spending.get_left() == SpendingLimits(60, 0.25)
+    assert SpendingLimits.from_json(left.to_json()) == left
+    spending.add(Usage(60, 0))
+    with pytest.raises(LimitReached, match=r"max_tokens .* 100 were left"):
+        spending.check()
+
+
+def test_spending_of_earlier_attempts_counts_each_call_once() -> None:
+    def record(part: str, node_id: str, cost: float) -> StepRecord:
+        return StepRecord(
+            StepKey(node_id, (), part),
+            "agent",
+            StepStatus.SUCCEEDED,
+            outputs={"usage": {"cost": cost}},
+            prompt_tokens=4,
+        )
+
+    usage = sum_recorded(
+        [record("", "done", 0.5), record("1.model", "done", 0.5), record("1.model", "open", 0.25)]
+    )
+
+    assert usage == Usage(8, 0, 0.75)

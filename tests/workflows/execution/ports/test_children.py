@@ -1,0 +1,110 @@
+"""Runs that a run starts: how many one start may begin, and what each may spend."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection
+
+from accounts.tenancy import tenant
+from tests.factories.workflows import document, make_run, make_version, make_workflow
+from tests.support.cast import Cast, Person
+from tests.workflows.usage.test_counting import add_call, make_ended
+from workflows.engine.errors import NestingNotAllowed
+from workflows.engine.runtime.spending import SpendingLimits
+from workflows.execution.claims import Claim
+from workflows.execution.ports.children import load_cost, start_child
+from workflows.models import Run, Workflow
+
+
+pytestmark = pytest.mark.django_db
+
+
+def make_published(person: Person, name: str) -> Workflow:
+    workflow = make_workflow(person, name, document(name))
+    make_version(person, workflow)
+    workflow.refresh_from_db()
+    return workflow
+
+
+def claim_of(run: Run) -> Claim:
+    with tenant([run.team_id]), connection.cursor() as cursor:
+        cursor.execute("SELECT to_json(run) FROM workflows_run run WHERE id = %s", [run.pk])
+        (row,) = cursor.fetchone()
+    return Claim(run.pk, run.team_id, 1, 0, 0.0, row)
+
+
+def begin(run: Run, key: str, slug: str, **options: Any) -> Run:
+    inputs = {"text": "hello"}
+    start_child(claim_of(run), key, slug, inputs, is_untrusted=False, **options)
+    with tenant([run.team_id]):
+        return Run.objects.unscoped().get(parent_id=run.pk, parent_key=key)
+
+
+@pytest.fixture
+def outer(cast: Cast) -> Run:
+    for name in ("Middle", "Inner"):
+        make_published(cast.alice, name)
+    return make_run(cast.alice, make_published(cast.alice, "Outer"), status="running")
+
+
+def test_start_begins_no_more_runs_than_allowed_at_all_depths(outer: Run, settings: Any) -> None:
+    settings.RUN_MAX_RUNS_BELOW = 3
+    child = begin(outer, "a", "middle")
+    begin(outer, "b", "inner")
+    begin(child, "a", "inner")
+
+    for run, slug in ((outer, "middle"), (child, "inner")):
+        with pytest.raises(NestingNotAllowed, match=r"at most 3 runs .* RUN_MAX_RUNS_BELOW"):
+            begin(run, "one too many", slug)
+
+    again = begin(child, "a", "inner")  # by a later attempt
+    with tenant([outer.team_id]):
+        assert Run.objects.unscoped().filter(parent__isnull=False).count() == 3
+    assert again.parent_id == child.pk
+
+
+def test_starts_are_counted_apart_and_rounds_are_no_runs(
+    cast: Cast, outer: Run, settings: Any
+) -> None:
+    settings.RUN_MAX_RUNS_BELOW = 1
+    other = make_run(cast.alice, outer.workflow, status="running")
+    rounds = make_run(
+        cast.alice, outer.workflow, parent=outer, parent_key="rounds", rounds={"from": 0}
+    )
+
+    begin(other, "a", "inner")
+    begin(rounds, "a", "inner")
+
+    with pytest.raises(NestingNotAllowed):
+        begin(outer, "a", "inner")
+
+
+@pytest.mark.parametrize(
+    ("limits", "stored"),
+    [
+        (SpendingLimits(max_tokens=70, max_cost=0.5), {"max_tokens": 70, "max_cost": 0.5}),
+        (SpendingLimits(), None),
+    ],
+)
+def test_child_keeps_what_the_agent_above_it_has_left(
+    outer: Run, limits: SpendingLimits, stored: Any
+) -> None:
+    child = begin(outer, "a", "inner", limits=limits)
+
+    row = claim_of(child).row
+    assert row["spending_limits"] == stored
+    assert SpendingLimits.from_json(row["spending_limits"]) == limits
+
+
+def test_cost_of_a_child_is_known_at_its_end_with_that_of_the_runs_below_it(cast: Cast) -> None:
+    workflow = make_workflow(cast.alice)
+    parent = make_run(cast.alice, workflow, status="running")
+    child = make_ended(cast.alice, workflow, parent=parent, parent_key="k")
+    below = make_ended(cast.alice, workflow, parent=child, parent_key="k")
+    add_call(child, "1.model", 0.5)
+    add_call(below, "1.model", 0.25)
+
+    cost = load_cost(cast.team_a.pk, UUID(str(child.pk)))
+
+    assert cost == 0.75
