@@ -5,7 +5,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from workflows.engine.errors import ModelFailed, UnofferedToolCall
 from workflows.engine.language.document import Json
@@ -80,7 +80,7 @@ async def receive_answer(
     *,
     ignores_calls: bool = False,
 ) -> ModelAnswer:
-    """Receive an answer to its end, to a match of ``stop_pattern``, or until the time is up.
+    """Receive an answer to its end, to a match of ``stop_pattern`` at the beginning of a line, or until the time is up.
 
     With ``ignores_calls``, an answer that calls a tool is only its text. Raises ModelFailed if the model broke off.
     """
@@ -108,12 +108,18 @@ async def receive_answer(
     return receiver.build_answer(clock.monotonic() - started)
 
 
+# A stop pattern matches a label in so many characters from the beginning of a line.
+_MAX_LABEL: Final = 200
+_OTHER_TEXT: Final = "."  # stands for a line that begins with something else
+
+
 class _Receiver:
     """Collects the chunks of one answer."""
 
     def __init__(self, emit: Callable[[str], None], stop_pattern: re.Pattern[str] | None) -> None:
         self._emit, self._stop_pattern = emit, stop_pattern
         self._splitter = ReasoningSplitter(tagged=False)
+        self._line = ""  # as much of the present line as a stop pattern needs
         self.tool_calls: tuple[ToolCall, ...] = ()
         self.finish_reason: str | None = None
         self._usage: Usage | None = None
@@ -129,9 +135,19 @@ class _Receiver:
         self._label = chunk.label or self._label
         self._source = chunk.source or self._source
         self.finish_reason = chunk.finish_reason or self.finish_reason
-        if not text or self._stop_pattern is None:
+        return bool(text) and self._finds_stop(text)
+
+    def _finds_stop(self, text: str) -> bool:
+        """Return whether the pattern matches in the line that is being written, or in one that follows."""
+        if self._stop_pattern is None:
             return False
-        return self._stop_pattern.search("".join(self._splitter.text)) is not None
+        lines = self._line + text
+        if self._stop_pattern.search(lines):
+            return True
+        line = lines[lines.rfind("\n") + 1 :]
+        # The beginning of a long line decides; the rest of it isn't searched again with every chunk.
+        self._line = line if len(line) <= _MAX_LABEL else _OTHER_TEXT
+        return False
 
     def end(self) -> None:
         if rest := self._splitter.end():

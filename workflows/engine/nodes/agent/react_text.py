@@ -24,7 +24,8 @@ STOP_WORDS: Final = ("\nObservation:", "\n观察：", "\n观察:")
 
 def _compile_label(*names: str) -> re.Pattern[str]:
     words = "|".join(names)
-    return re.compile(rf"^[ \t#*]*(?:{words})[ \t]*\**[ \t]*[:：]\**[ \t]*", re.I | re.M)
+    # Each part can begin in one place only: a label before many spaces would otherwise be tried for each pair of them.
+    return re.compile(rf"^[ \t#*]*(?:{words})[ \t]*(?:\*+[ \t]*)?[:：]\**[ \t]*", re.I | re.M)
 
 
 OBSERVATION: Final = _compile_label("Observations?", "观察结果", "观察", "观测")

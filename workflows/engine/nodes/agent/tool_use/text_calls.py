@@ -20,6 +20,8 @@ from workflows.engine.tool_calls import ToolCall
 
 
 _TAGS: Final = (("<tool_call>", "</tool_call>"), ("<function_call>", "</function_call>"))
+_CLOSINGS: Final = dict(_TAGS)
+_OPENING: Final = re.compile("|".join(_CLOSINGS))
 _SPACING: Final = re.compile(r"[\s>|`]+")
 _MAX_CALLS: Final = 16
 _MAX_BLOCK: Final = 100_000  # characters
@@ -31,11 +33,11 @@ def read_text_calls(answer: ModelAnswer, messages: Sequence[Message]) -> ModelAn
     if "_call>" not in answer.text:
         return answer
     text, blocks = split_blocks(answer.text)
+    blocks = blocks[:_MAX_CALLS]
     if not blocks or answer.tool_calls or not _are_own_calls(answer.text, blocks, messages):
         return replace(answer, text=text)
     calls = tuple(
-        _read_call(block, f"text_call_{number}")
-        for number, block in enumerate(blocks[:_MAX_CALLS], start=1)
+        _read_call(block, f"text_call_{number}") for number, block in enumerate(blocks, start=1)
     )
     return replace(answer, text=text, tool_calls=calls, finish_reason="tool_calls")
 
@@ -75,30 +77,32 @@ class CallHidingStream:
         self._closing = ""  # the end of the block that is being written
 
     def add(self, piece: str) -> None:
-        self._held += piece
+        text, position = self._held + piece, 0
         while True:
             if self._closing:
-                _inside, closing, rest = self._held.partition(self._closing)
-                if not closing:
-                    self._held = self._held[-len(self._closing) :]
+                end = text.find(self._closing, position)
+                if end < 0:
+                    self._held = text[max(position, len(text) - len(self._closing)) :]
                     return
-                self._held, self._closing = rest, ""
-            found = _find_opening(self._held, 0)
+                position, self._closing = end + len(self._closing), ""
+            found = _find_opening(text, position)
             if found is None:
-                self._pass_on(len(self._held) - _count_held(self._held))
+                rest = text[position:]
+                shown = len(rest) - _count_held(rest)
+                self._pass_on(rest[:shown])
+                self._held = rest[shown:]
                 return
             start, opening, self._closing = found
-            self._pass_on(start)
-            self._held = self._held[len(opening) :]
+            self._pass_on(text[position:start])
+            position = start + len(opening)
 
     def end(self, *, is_answer: bool) -> None:
         if not self._closing:
-            self._pass_on(len(self._held))
+            self._pass_on(self._held)
         self._held = ""
         self._stream.end(is_answer=is_answer)
 
-    def _pass_on(self, length: int) -> None:
-        text, self._held = self._held[:length], self._held[length:]
+    def _pass_on(self, text: str) -> None:
         if text:
             self._stream.add(text)
 
@@ -118,12 +122,8 @@ def _iter_blocks(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _find_opening(text: str, position: int) -> tuple[int, str, str] | None:
     """Return the place of the first block, and the tags around it."""
-    found = [
-        (start, opening, closing)
-        for opening, closing in _TAGS
-        if (start := text.find(opening, position)) >= 0
-    ]
-    return min(found, default=None)
+    found = _OPENING.search(text, position)
+    return (found.start(), found[0], _CLOSINGS[found[0]]) if found else None
 
 
 def _count_held(text: str) -> int:
