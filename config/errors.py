@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 import structlog
 from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.http import (
     HttpRequest,
     HttpResponse,
@@ -43,6 +44,7 @@ DATABASE_AWAY = _(
 )
 SERVER_ERROR = _("Something went wrong on the server.")
 SIGN_IN_REQUIRED = _("Sign in, or send a valid API key: Authorization: Bearer …")
+BODY_TOO_LARGE = _("The request's body is too large.")
 TOO_MANY_REQUESTS = _("Too many requests. Wait as long as Retry-After says, then go on.")
 # Names that the views give to a body or a query; clients don't know them.
 _VIEW_PARAMETERS = frozenset({"body", "params"})
@@ -150,6 +152,7 @@ def register_error_handlers(api: NinjaAPI) -> None:
     for error_class in STATUS:
         api.add_exception_handler(error_class, handle_domain_error)
     api.add_exception_handler(ValidationError, handle_validation_error)
+    api.add_exception_handler(RequestDataTooBig, handle_large_body)
     api.add_exception_handler(AuthenticationError, handle_not_signed_in)
     api.add_exception_handler(HttpError, handle_http_error)
     api.add_exception_handler(Throttled, handle_throttled)
@@ -285,6 +288,12 @@ def handle_http_error(request: HttpRequest, error: Any) -> HttpResponse:
         return handle_domain_error(request, error.__cause__)
     body = {"type": "HttpError", "message": str(error), "retryable": False}
     return JsonResponse({"error": body}, status=error.status_code)
+
+
+def handle_large_body(request: HttpRequest, error: Any) -> HttpResponse:
+    """Respond to a body that is larger than a request may be; see also ``config.http.body_timeout``."""
+    body = {"type": "BodyTooLarge", "message": str(BODY_TOO_LARGE), "retryable": False}
+    return JsonResponse({"error": body}, status=413)
 
 
 def handle_throttled(request: HttpRequest, error: Any) -> HttpResponse:

@@ -58,6 +58,19 @@ may_view_usage, check_view_usage = _build_pair("usage.view")
 may_manage, check_manage = _build_pair("credential.manage")
 
 
+def may_start_draft(principal: Principal, workflow: Workflow) -> bool:
+    """Return whether the principal may start runs of the draft, with mocks or as a debug run: editors and keys may."""
+    return can(principal, "workflow.run", workflow) and (
+        principal.kind == "key" or can(principal, "workflow.edit", workflow)
+    )
+
+
+def check_start_draft(principal: Principal, workflow: Workflow) -> None:
+    check(principal, "workflow.run", workflow)
+    if not may_start_draft(principal, workflow):
+        raise NotAllowed(_("Only editors can run a draft, with mocks or as a debug run."))
+
+
 def may_change_comment(principal: Principal, comment: Comment) -> bool:
     """Return whether the principal may edit the comment: only its author may."""
     return comment.actor == principal.actor and can(principal, "workflow.comment", comment)

@@ -33,22 +33,24 @@ log = structlog.get_logger(__name__)
 
 class BodyTimeout:
     """An ASGI application that answers 408 if a request's body doesn't arrive in time, and 413 to a body that is larger
-    than any file or document may be. The inner one sees a disconnect.
+    than any file may be, or without files than a request may be. The inner one sees a disconnect.
     """
 
     def __init__(self, inner: App, seconds: float | None = None) -> None:
         self._inner = inner
         self._max_bytes = _get_max_bytes()
+        self._max_plain_bytes: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE  # of what has no files
         self._seconds: float = settings.BODY_SECONDS if seconds is None else seconds
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not _has_body(scope):
             await self._inner(scope, receive, send)
             return
-        if _read_length(scope) > self._max_bytes:
+        max_bytes = self._max_bytes if _may_have_files(scope) else self._max_plain_bytes
+        if _read_length(scope) > max_bytes:
             await _answer(scope["path"], send, 413)
             return
-        exchange = _Exchange(receive, send, self._seconds, self._max_bytes)
+        exchange = _Exchange(receive, send, self._seconds, max_bytes)
         await self._inner(scope, exchange.receive, exchange.send)
         if exchange.status and not exchange.has_answered:
             log.info("web.body_refused", path=scope["path"], bytes=exchange.received)
@@ -98,6 +100,13 @@ def _has_body(scope: Message) -> bool:
     """Return whether the request announces a body; most requests don't and cost nothing here."""
     return any(
         name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
+        for name, value in scope["headers"]
+    )
+
+
+def _may_have_files(scope: Message) -> bool:
+    return any(
+        name == b"content-type" and value.lower().startswith(b"multipart/")
         for name, value in scope["headers"]
     )
 

@@ -232,10 +232,13 @@ def undo_change(request: HttpRequest, change_id: UUID) -> entries.UndoneOut:
 
 @router.post("/memory/runs/{uuid:run_id}/undo", response=entries.RunUndoneOut)
 def undo_run(request: HttpRequest, run_id: UUID, body: entries.UndoRunIn) -> entries.RunUndoneOut:
-    """Undo all writes of a run in namespaces that you may write to. The returned ``change`` reverts this."""
-    result = services.undo_run(
-        build_caller(request), run_id=str(run_id), reason=body.reason, dry_run=body.dry_run
-    )
+    """Undo all writes of a run in namespaces that you may write to. The returned ``change`` reverts this.
+
+    404 for a run that you may not see and that wrote nothing that you may see.
+    """
+    caller = build_caller(request)
+    services.check_run_known(caller, run_id=str(run_id))
+    result = services.undo_run(caller, run_id=str(run_id), reason=body.reason, dry_run=body.dry_run)
     return entries.RunUndoneOut(count=result.count, left=result.skipped, change=result.change_id)
 
 

@@ -24,7 +24,7 @@ from memory.services.history.reads import list_entry_reads
 from memory.services.history.restore import restore
 from memory.services.history.revisions import list_revisions, list_values
 from memory.services.history.undo import undo
-from memory.services.history.undo_run import undo_run
+from memory.services.history.undo_run import check_run_known, undo_run
 from memory.services.knowledge.bulk_pages import KnowledgeBase
 from memory.services.knowledge.naming import create_knowledge_base, rename_knowledge_base
 from memory.services.knowledge.page_finding import find_pages
@@ -71,6 +71,7 @@ __all__ = [
     "PageView",
     "PlannedMove",
     "WikiOverview",
+    "check_run_known",
     "clear",
     "compile_page",
     "compile_stale_pages",

@@ -220,14 +220,20 @@ ROWS = [
     ),
     Row("POST", "api/v1/memory/changes/<uuid:change_id>/undo", "- 404 403 200 200 404", CHANGE, {}),
     # Tiers; without If-Match nobody gets further
-    # Nothing is there that they may change, so nothing is undone
+    # A run that nobody knows, and one that only an admin may see
     Row(
         "POST",
         "api/v1/memory/runs/<uuid:run_id>/undo",
-        "- 200 200 200 200 200",
+        "- 404 404 404 404 404",
         {"run_id": "change"},
         {"dry_run": True},
-        foreign=200,
+    ),
+    Row(
+        "POST",
+        "api/v1/memory/runs/<uuid:run_id>/undo",
+        "- 404 404 404 200 404",
+        {"run_id": "paused run for ada"},
+        {"dry_run": True},
     ),
     Row("GET", "api/v1/memory/quarantine", "- 422 422 422 422 422"),
     Row(

@@ -123,6 +123,30 @@ def test_part_from_the_page_keeps_steps_of_the_former_run(cast: Cast, workflow: 
         assert [(one.node_key, one.reused_from) for one in steps] == [("start", former.pk)]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"version": "draft"},
+        {"mocks": {"end": {"outputs": {"text": "made up"}}}},
+        {"mocks": {}},
+        {"debug": {"breakpoints": ["end"]}},
+        {"debug": {}},
+    ],
+)
+def test_viewer_starts_only_the_published_version_over_the_api(
+    cast: Cast, workflow: Workflow, body: dict[str, Any]
+) -> None:
+    make_version(cast.alice, workflow)
+    path = f"/api/v1/workflows/{workflow.pk}/runs"
+
+    def start(person: Any, more: dict[str, Any]) -> int:
+        content = {"inputs": {"text": "hi"}, **more}
+        return person.client.post(path, content, content_type="application/json").status_code  # type: ignore[no-any-return]
+
+    assert (start(cast.vic, body), start(cast.bob, body)) == (403, 202)
+    assert start(cast.vic, {}) == start(cast.vic, {"version": "published"}) == 202
+
+
 def test_viewer_runs_what_is_published_without_pins_and_pins_nothing(
     cast: Cast, workflow: Workflow
 ) -> None:

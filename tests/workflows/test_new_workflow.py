@@ -164,7 +164,9 @@ def test_description_becomes_a_draft(connected: Person, monkeypatch: pytest.Monk
 def test_bad_answer_is_repaired_once(connected: Person, monkeypatch: pytest.MonkeyPatch):
     models = answer_with(monkeypatch, "Sure! {", json.dumps(PLAN))
 
-    document = drafting.draft_plan(connected.principal, connected.team.pk, "a bot", name="Named by me")
+    document = drafting.draft_plan(
+        connected.principal, connected.team.pk, "a bot", name="Named by me"
+    )
 
     assert document.name == "Named by me"
     assert "Repair this" in models.requests[1].messages[-1].text

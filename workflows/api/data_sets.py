@@ -78,7 +78,8 @@ def export_cases(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
     """Return the cases as JSON Lines, which can be imported again."""
     principal = get_principal(request)
     data_set = selectors.find_data_set(principal, data_set_id)
-    text = files.write_jsonl(selectors.list_data_cases(principal, data_set))
+    cases = selectors.list_data_cases(principal, data_set)
+    text = files.export_cases(principal, data_set, cases)
     return HttpResponse(text, content_type="application/jsonl; charset=utf-8")
 
 

@@ -18,7 +18,7 @@ from accounts.principals import Principal, get_principal
 from accounts.tenancy import tenant
 from config.http.event_streams import OpenedStream, StreamRequest, opens_event_stream
 from config.http.pages import Listing, Pages
-from workflows import selectors, sse
+from workflows import permissions, selectors, sse
 from workflows.api.request_context import check_version
 from workflows.api.run_responses import (
     serialize_run,
@@ -215,6 +215,8 @@ def _start_run(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
     )
     if answered_run is not None:
         return answered_run
+    if body.version == "draft" or body.mocks is not None or body.debug is not None:
+        permissions.check_start_draft(principal, workflow)
     check_version(workflow, body.version)
     merged = [selectors.find_workflow(principal, merged_id, "run") for merged_id in body.merge]
     return start_run_with_options(

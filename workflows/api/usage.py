@@ -18,7 +18,7 @@ from workflows.services.budgets.limits import set_team_limits
 from workflows.services.budgets.report import list_key_budgets, load_team_budget
 from workflows.services.runs.storage import change_days, get_days, list_storage
 from workflows.services.usage import labels
-from workflows.services.usage.export import write_csv
+from workflows.services.usage.export import export_usage as export_file
 from workflows.services.usage.report import Dimension, Key, Selection, load_report, sees_team
 
 
@@ -52,7 +52,7 @@ def read_usage(request: HttpRequest, filters: Query[UsageQuery]) -> dict[str, ob
 def export_usage(request: HttpRequest, filters: Query[UsageQuery]) -> HttpResponse:
     """Return a row for each day and each value of ``by``."""
     selection = filters.build_selection(get_current_team_id(request))
-    text = write_csv(get_principal(request), selection, filters.by)
+    text = export_file(get_principal(request), selection, filters.by)
     return HttpResponse(text, content_type="text/csv; charset=utf-8")
 
 

@@ -9,12 +9,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory import permissions
-from memory.core.errors import InvalidInput
+from memory.core.errors import InvalidInput, NotFound
+from memory.host import get_host
 from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import bulk, rows
@@ -69,6 +71,18 @@ def undo_run(
         return RunUndoResult(count, skipped, change.pk)
 
 
+def check_run_known(caller: MemoryCaller, *, run_id: str) -> None:
+    """Raise NotFound unless the caller may see the run, or memory that it wrote."""
+    with tenant([caller.team_id]):
+        if any(
+            permissions.is_allowed(caller.principal, "view", permissions.build_target(row))
+            for row in _list_namespaces(caller, run_id)
+        ):
+            return
+        if run_id not in get_host().describe_runs(caller.principal, [run_id]):
+            raise NotFound
+
+
 @dataclass(frozen=True, slots=True)
 class _NamespacePlan:
     access: NamespaceAccess
@@ -85,14 +99,17 @@ class _NamespacePlan:
 def _list_writable_namespaces(caller: MemoryCaller, run_id: str) -> list[str]:
     """Return the namespaces that the run wrote to and the caller may write to."""
     with tenant([caller.team_id]):
-        revisions = Revision.objects.unscoped().filter(team_id=caller.team_id, run_id=run_id)
-        ids = revisions.order_by().values_list("entry__namespace_id", flat=True).distinct()
-        namespaces = Namespace.objects.unscoped().filter(pk__in=ids).order_by("text")
         return [
             row.text
-            for row in namespaces
+            for row in _list_namespaces(caller, run_id)
             if permissions.is_allowed(caller.principal, "write", permissions.build_target(row))
         ]
+
+
+def _list_namespaces(caller: MemoryCaller, run_id: str) -> QuerySet[Namespace]:
+    revisions = Revision.objects.unscoped().filter(team_id=caller.team_id, run_id=run_id)
+    ids = revisions.order_by().values_list("entry__namespace_id", flat=True).distinct()
+    return Namespace.objects.unscoped().filter(pk__in=ids).order_by("text")
 
 
 def _plan_namespace(access: NamespaceAccess, run_id: str) -> _NamespacePlan:

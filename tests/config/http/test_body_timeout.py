@@ -137,8 +137,32 @@ async def test_body_larger_than_any_file_is_answered_413(is_announced: bool, set
         sent.append(message)
 
     length = (b"content-length", b"3000000") if is_announced else (b"transfer-encoding", b"chunked")
-    scope = {"type": "http", "path": "/", "headers": [length]}
+    form = (b"content-type", b"multipart/form-data; boundary=x")
+    scope = {"type": "http", "path": "/", "headers": [length, form]}
     await BodyTimeout(CountingApp(), 30)(scope, receive, send)
 
     assert sent[0]["status"] == 413
     assert received == (0 if is_announced else 3 * 1024**2)
+
+
+@pytest.mark.parametrize("is_announced", [True, False])
+@pytest.mark.parametrize("path", ["/workflows/new/", "/api/v1/workflows", "/openai/v1/chat"])
+async def test_body_without_files_has_the_limit_of_requests(
+    is_announced: bool, path: str, settings: Any
+):
+    """A form or JSON of 20 MB, although a file may have as much."""
+    sent: list[dict[str, Any]] = []
+    limit: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"x" * limit, "more_body": True}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    size = str(2 * limit).encode()
+    length = (b"content-length", size) if is_announced else (b"transfer-encoding", b"chunked")
+    scope = {"type": "http", "path": path, "headers": [length]}
+    await BodyTimeout(CountingApp(), 30)(scope, receive, send)
+
+    assert sent[0]["status"] == 413

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast, Person
@@ -48,6 +49,16 @@ def test_csv_columns_are_inputs() -> None:
         ("[1]", "jsonl", "Row 1: a case must be an object"),
         ('{"expected": "a"}', "jsonl", "Row 1: A case needs a message or inputs"),
         ("", "csv", "no cases"),
+        (f"query\n{'x' * 200_000}\n", "csv", "Row 1: field larger than field limit"),
+        (f"{'x' * 200_000}\na\n", "csv", "Row [01]: field larger than field limit"),
+        ('query\n"open', "csv", "Row 2: unexpected end of data"),
+        ('"open', "csv", "Row 1: unexpected end of data"),
+        ('{"query": "a", "inputs": {"n": NaN}}', "jsonl", "Row 1: this is not valid JSON"),
+        ('{"query": "a"}\n{"query": "b", "expected": Infinity}', "jsonl", "Row 2: this is not"),
+        ('[{"query": "a", "expected": -Infinity}]', "jsonl", "Row 1: this is not valid JSON"),
+        ('{"query": "a", "expected": 1e999}', "jsonl", "Row 1: this is not valid JSON"),
+        ('{"query": "\\ud800"}', "jsonl", "Row 1: this is not valid JSON"),
+        ('{"query": ' * 5000, "jsonl", "Row 1: this is not valid JSON"),
     ],
 )
 def test_invalid_file_names_the_row(text: str, kind: Any, message: str) -> None:
@@ -60,6 +71,19 @@ def test_exported_cases_can_be_imported_again(alice: Person, data_set: DataSet) 
     rows = add_cases(alice.principal, data_set, values)
 
     assert read_cases(write_jsonl(rows), detect_format("", write_jsonl(rows))) == values
+
+
+@pytest.mark.parametrize("page", ["/data-sets/{}/cases.jsonl", "/api/v1/data-sets/{}/export"])
+def test_export_of_cases_is_in_the_audit_trail(alice: Person, data_set: DataSet, page: str) -> None:
+    add_cases(alice.principal, data_set, [make_case("Hi?", {}, "x")])
+
+    answer = alice.client.get(page.format(data_set.pk))
+
+    with tenant([alice.team.pk]):
+        entry = AuditEntry.objects.unscoped().get(action="data_set.exported")
+    assert answer.status_code == 200
+    assert json.loads(answer.content)["query"] == "Hi?"
+    assert (entry.actor, entry.detail) == (alice.principal.actor, {"count": 1})
 
 
 def test_pages_create_import_edit_and_delete(alice: Person) -> None:

@@ -59,6 +59,25 @@ def test_feedback_over_the_api(cast: Cast, api_key: Any) -> None:
     assert taken.status_code == 204
 
 
+def test_page_of_a_run_shows_feedback_that_a_key_gave(cast: Cast) -> None:
+    run = make_ended(cast.alice, make_workflow(cast.alice))
+    with tenant([run.team_id]):
+        for actor, author, text in (
+            (cast.bob.principal.actor, cast.bob.user, "by a person"),
+            ("key:1", None, "by a program"),
+        ):
+            Feedback.objects.create(
+                team_id=run.team_id, run=run, actor=actor, created_by=author, rating=-1, text=text
+            )
+
+    page = cast.alice.client.get(f"/runs/{run.pk}/")
+
+    assert page.status_code == 200
+    text = " ".join(page.content.decode().split())
+    assert f"by a person – {cast.bob.user.name or cast.bob.user.email}" in text
+    assert "by a program – API client" in text
+
+
 def test_a_stranger_gives_none(cast: Cast) -> None:
     run = make_ended(cast.alice, make_workflow(cast.alice))
 

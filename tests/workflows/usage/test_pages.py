@@ -5,6 +5,8 @@ import io
 
 import pytest
 
+from accounts.models import AuditEntry
+from accounts.tenancy import tenant
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast
 from tests.workflows.usage.test_counting import add_step, make_ended
@@ -65,6 +67,20 @@ def test_api_reports_days_and_rows(used: Cast) -> None:
     assert [(row["id"], row["calls"], row["cost"]) for row in answer["items"]] == [
         ("acme/big", 1, 0.25)
     ]
+
+
+@pytest.mark.parametrize("url", ["/usage/export.csv", "/api/v1/usage.csv"])
+def test_export_of_usage_is_in_the_audit_trail(used: Cast, url: str) -> None:
+    answer = used.alice.client.get(f"{url}?{PERIOD}&by=workflow")
+
+    with tenant([used.team_a.pk]):
+        entry = AuditEntry.objects.unscoped().get(action="usage.exported")
+    assert answer.status_code == 200
+    assert (entry.actor, entry.subject) == (
+        used.alice.principal.actor,
+        f"team:{used.team_a.pk}",
+    )
+    assert entry.detail["by"] == "workflow"
 
 
 def test_channels_are_named_filtered_and_exported(used: Cast) -> None:

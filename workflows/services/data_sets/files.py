@@ -13,11 +13,15 @@ from typing import Final, Literal
 
 from django.utils.translation import gettext as _
 
+from accounts.access import Principal
+from accounts.tenancy import tenant
+from config.http import strict_json
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Json
 from workflows.engine.testing.cases import Case, build_simple_case, read_case
 from workflows.errors import InvalidValue
-from workflows.models import DataCase
+from workflows.models import DataCase, DataSet
+from workflows.services import audit_lines
 from workflows.services.data_sets.cases import MAX_CASES, dump_case, make_case
 
 
@@ -58,9 +62,10 @@ def read_cases(text: str, kind: Format) -> list[Case]:
 
 def _read_csv(text: str) -> Iterable[tuple[int, Mapping[str, Json]]]:
     reader = csv.DictReader(io.StringIO(text), strict=True)
-    if not reader.fieldnames:
-        return
     try:
+        # The first access reads the first line, which may be malformed, too.
+        if not reader.fieldnames:
+            return
         for row in reader:
             if None in row:
                 message = _("Row %(n)s: more cells than columns.") % {"n": reader.line_num}
@@ -82,8 +87,9 @@ def _read_jsonl(text: str) -> Iterable[tuple[int, Mapping[str, Json]]]:
 
 
 def _parse(text: str, number: int) -> Json:
+    """Return the value. What the database can't store is refused: NaN, infinities and half characters."""
     try:
-        return json.loads(text)
+        return strict_json.loads(text)
     except (ValueError, RecursionError):
         message = _("Row %(n)s: this is not valid JSON.") % {"n": number}
         raise InvalidValue(message, field="file") from None
@@ -114,6 +120,14 @@ def _name_case(row: Mapping[str, Json]) -> str:
     inputs = turn.get("inputs")
     say = str(turn.get("say") or "")
     return build_simple_case(say, inputs if isinstance(inputs, Mapping) else {}).name
+
+
+def export_cases(principal: Principal, data_set: DataSet, cases: Iterable[DataCase]) -> str:
+    """Return the cases as a file for the principal, and record that they took it. The caller has found both."""
+    rows = list(cases)
+    with tenant([data_set.team_id]):
+        audit_lines.record(principal, data_set, "data_set.exported", count=len(rows))
+    return write_jsonl(rows)
 
 
 def write_jsonl(cases: Iterable[DataCase]) -> str:

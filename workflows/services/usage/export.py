@@ -6,7 +6,9 @@ from datetime import date
 from typing import Any, Final
 from uuid import UUID
 
+from accounts import audit
 from accounts.access import Principal
+from accounts.tenancy import tenant
 from workflows.execution.usage.numbers import Numbers
 from workflows.services.usage import labels
 from workflows.services.usage.report import Dimension, Key, Selection, load_daily_rows
@@ -17,6 +19,23 @@ _NUMBERS: Final = (
     *("calls", "prompt_tokens", "completion_tokens", "cost", "unpriced_calls"),
     *("liked", "disliked"),
 )
+
+
+def export_usage(principal: Principal, selection: Selection, dimension: Dimension) -> str:
+    """Return the usage as a file for the principal, and record that they took it."""
+    text = write_csv(principal, selection, dimension)
+    team_id = selection.team_id
+    with tenant([team_id]):
+        audit.record_action(
+            principal,
+            team_id,
+            "usage.exported",
+            f"team:{team_id}",
+            by=dimension,
+            since=str(selection.since),
+            until=str(selection.until),
+        )
+    return text
 
 
 def write_csv(principal: Principal, selection: Selection, dimension: Dimension) -> str:

@@ -211,7 +211,7 @@ def export_cases(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
     principal = get_principal(request)
     data_set = selectors.find_data_set(principal, data_set_id)
     return HttpResponse(
-        files.write_jsonl(selectors.list_data_cases(principal, data_set)),
+        files.export_cases(principal, data_set, selectors.list_data_cases(principal, data_set)),
         content_type="application/jsonl; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="data-set-{data_set.pk}.jsonl"'},
     )

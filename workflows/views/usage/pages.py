@@ -19,7 +19,7 @@ from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.views.pagination import replace_query
 from workflows.execution.usage.numbers import Numbers
 from workflows.services.usage import labels
-from workflows.services.usage.export import write_csv
+from workflows.services.usage.export import export_usage as export_file
 from workflows.services.usage.report import (
     DEFAULT_DAYS,
     DIMENSIONS,
@@ -109,7 +109,7 @@ def export(request: HttpRequest) -> HttpResponse:
     dimension = read_dimension(request.GET)
     name = f"usage-{selection.since}-{selection.until}-{dimension}.csv"
     return HttpResponse(
-        write_csv(principal, selection, dimension),
+        export_file(principal, selection, dimension),
         content_type="text/csv; charset=utf-8",
         headers={
             "Content-Disposition": f'attachment; filename="{name}"',

@@ -19,6 +19,7 @@ from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import Batch
 from memory.services.history.undo_run import RunUndoResult
 from memory.upkeep.promotion import promote_all_teams
+from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast, Person
 
@@ -173,6 +174,24 @@ def test_undone_over_the_api(alice: Person, api_key: Any) -> None:
     assert (done["count"], bool(done["change"]), known(alice)) == (1, True, {})
     reader = api_key(alice, scopes={"memory:read"})
     assert ask(reader).json() == {"count": 0, "left": 0, "change": None}
+
+
+def test_run_that_nobody_knows_is_not_found_over_the_api(cast: Cast, api_key: Any) -> None:
+    private = str(UUID(int=8))
+    say(running(cast.alice, private), "user", "k", "private")
+    run = make_run(cast.alice, make_workflow(cast.alice))
+
+    def ask(client: Any, run_id: object) -> int:
+        path = f"/api/v1/memory/runs/{run_id}/undo"
+        return client.post(path, {}, content_type="application/json").status_code  # type: ignore[no-any-return]
+
+    assert [ask(cast.alice.client, each) for each in (UUID(int=9), private, run.pk)] == [
+        404,
+        200,
+        200,
+    ]
+    assert [ask(cast.bob.client, each) for each in (UUID(int=9), private, run.pk)] == [404] * 3
+    assert ask(cast.carol.client, private) == 404
 
 
 def test_who_may_only_write_undoes_what_was_changed_and_leaves_what_is_new(cast: Cast) -> None:
