@@ -4,7 +4,7 @@ Memory stores ids of runs, workflows and conversations without knowing what they
 implements ``Host`` and registers it once at start-up, because memory never imports that application.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Protocol
@@ -132,11 +132,34 @@ class NodeTrials(Protocol):
         ...
 
 
+class LeakAreas(Protocol):
+    """The host's own tables that the leak check looks into, each with a secret of its own.
+
+    ``own`` are areas whose rows are for one person, ``shared`` those whose rows all members of a team see. Of each area,
+    ``holes`` has the functions that ``--plant`` replaces: the module, the name of the function, and the replacement.
+    """
+
+    @property
+    def own(self) -> tuple[str, ...]: ...
+    @property
+    def shared(self) -> tuple[str, ...]: ...
+    @property
+    def holes(self) -> Mapping[str, Sequence[tuple[Any, str, Callable[..., Any]]]]: ...
+
+    def fill(
+        self, principal: Principal, team_id: UUID, run_id: str, secrets: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """Write the secret of each area into its tables, about the run. Return the ids of the rows by kind."""
+        ...
+
+
 class Host(Protocol):
     """The application that runs workflows. Methods that take ids handle a whole page with one call."""
 
     @property
     def node_trials(self) -> NodeTrials: ...
+    @property
+    def leak_areas(self) -> LeakAreas: ...
 
     def list_names(self, team_id: UUID, scope: str, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the display names of a scope's ids, without those that the host doesn't know."""

@@ -34,6 +34,7 @@ from workflows.execution.curation import run_summary
 from workflows.execution.ports.model_health import store_result
 from workflows.execution.ports.models import build_config
 from workflows.execution.usage.single_calls import count_single_call
+from workflows.leak_areas import LeakAreas
 from workflows.llm.config import ProviderConfig
 from workflows.models import Conversation, Message, ModelProvider, Run, Step, StreamName, Workflow
 from workflows.models.personal import match_service_account
@@ -61,6 +62,7 @@ class WorkflowsHost:
 
     def __init__(self) -> None:
         self.node_trials = NodeTrials()
+        self.leak_areas = LeakAreas()
 
     def list_names(self, team_id: UUID, scope: str, ids: Sequence[str]) -> Mapping[str, str]:
         list_names = _NAME_FUNCTIONS.get(scope)

@@ -44,7 +44,9 @@ from memory.services.gateway import engine_port
 
 
 PARAMETER: Final = re.compile(r"<(?:\w+:)?(\w+)>")
-MEMORY_PATHS: Final = re.compile(r"memory|knowledge|curation|task|runs?/")
+MEMORY_PATHS: Final = re.compile(
+    r"memory|knowledge|curation|task|runs?/|data-sets|feedback|usage|tools|waits|waiting"
+)
 EXCLUDED_PATHS: Final = re.compile(
     r"^(accounts|static|i18n|admin|api/v1/docs|api/v1/openapi)|logout|\(\?P|\\"
 )
@@ -54,7 +56,10 @@ AUTH_BACKEND: Final = "allauth.account.auth_backends.AuthenticationBackend"
 
 @dataclass(slots=True)
 class Person:
-    """A person with their secret, the secret of their team, and the ids of their data by kind."""
+    """A person with their secret, the secret of their team, and the ids of their data by kind.
+
+    ``area_secrets`` are those in the host's own tables: of each area whether the whole team may read it, and the secret.
+    """
 
     name: str
     user: User
@@ -62,6 +67,17 @@ class Person:
     secret: Canary
     team_secret: Canary
     ids: dict[str, list[str]] = field(default_factory=dict)
+    area_secrets: dict[str, tuple[bool, Canary]] = field(default_factory=dict)
+
+    def list_hidden_from(self, reader: "Person") -> list[Canary]:
+        """Return the secrets that the other person must not read."""
+        is_colleague = reader.team == self.team
+        areas = [
+            canary
+            for is_shared, canary in self.area_secrets.values()
+            if not (is_shared and is_colleague)
+        ]
+        return [self.secret, *([] if is_colleague else [self.team_secret]), *areas]
 
     @property
     def namespace(self) -> str:
@@ -102,10 +118,14 @@ def check_leaks(
     *,
     thorough: bool = False,
     stop_at_first: bool = False,
+    stop_at_area: str = "",
     attackers: Sequence[str] = (),
     report_progress: Callable[[str], object] = lambda _line: None,
 ) -> Report:
-    """Run the check: if ``thorough``, for all pairs of people and all URLs; ``attackers`` limits it to people by name."""
+    """Run the check: if ``thorough``, for all pairs of people and all URLs; ``attackers`` limits it to people by name.
+
+    ``stop_at_first`` ends it with the first leak, or with the first one of an area of the host's tables.
+    """
     report = Report()
     try:
         with transaction.atomic(), _run_in_transaction(), override_settings(ALLOWED_HOSTS=["*"]):
@@ -119,7 +139,7 @@ def check_leaks(
                     continue
                 others = [other for other in people if other is not person]
                 victims = others if thorough else [ann]
-                attacker = _Attacker(report, person, others, victims, stop_at_first)
+                attacker = _Attacker(report, person, others, victims, stop_at_first, stop_at_area)
                 attacker.try_nodes()
                 attacker.try_rows()
                 attacker.try_urls(thorough=thorough)
@@ -172,6 +192,7 @@ def _fill_memory(person: Person) -> None:
     )
     for kind, id_ in ids.items():
         person.add_ids(kind, id_)
+    _fill_areas(person)
     caller = _build_run_caller(person)
     value = f"The secret is {person.secret.text}"
     metadata = {"group": person.secret.text, "topic": person.secret.text}
@@ -199,6 +220,19 @@ def _fill_memory(person: Person) -> None:
     (page,) = services.write_pages(person.build_caller(), namespace=person.namespace, pages=pages)
     person.add_ids("page", page.entry.id)
     _fill_tables(person)
+
+
+def _fill_areas(person: Person) -> None:
+    """Write a secret into each area of the host's tables."""
+    areas = get_host().leak_areas
+    for name in (*areas.own, *areas.shared):
+        canary = Canary.create(f"{person.name} ({name})")
+        person.area_secrets[name] = name in areas.shared, canary
+    secrets = {name: canary.text for name, (_is_shared, canary) in person.area_secrets.items()}
+    principal = load_user_principal(person.user)
+    ids = areas.fill(principal, person.team.pk, person.ids["run"][0], secrets)
+    for kind, id_ in ids.items():
+        person.add_ids(kind, id_)
 
 
 def _fill_tables(person: Person) -> None:
@@ -272,19 +306,23 @@ class _Attacker:
     others: list[Person]
     victims: list[Person]
     stop_at_first: bool
+    stop_at_area: str = ""
 
     @property
     def foreign_canaries(self) -> list[Canary]:
-        own_canaries = (self.person.secret, self.person.team_secret)
-        canaries = [canary for other in self.others for canary in (other.secret, other.team_secret)]
-        return [canary for canary in dict.fromkeys(canaries) if canary not in own_canaries]
+        canaries = [each for other in self.others for each in other.list_hidden_from(self.person)]
+        return list(dict.fromkeys(canaries))
+
+    @property
+    def _end_of_owner(self) -> str:
+        return f"({self.stop_at_area})" if self.stop_at_area else ""
 
     def search_output(self, area: str, location: str, output: bytes) -> None:
         """Add the secrets of others in the output to the report."""
         self.report.outputs[area] += 1
         for canary, encoding in find_canaries(output, self.foreign_canaries):
             self.report.leaks.append(Leak(location, self.person.name, canary.owner, encoding))
-            if self.stop_at_first:
+            if self.stop_at_first and canary.owner.endswith(self._end_of_owner):
                 raise _RolledBack
 
     def try_nodes(self) -> None:
@@ -383,6 +421,8 @@ def _build_urls(path: str, owner: Person, *, limit: int) -> Iterator[str]:
         namespace = owner.namespace if path.startswith("api/") else owner.ids["namespace"][0]
         yield path
         yield f"{path}?namespace={namespace}"
+        if "usage" in path:
+            yield f"{path}?by=person"
         return
     ids_by_name = [_list_ids(name, owner) for name in names]
     for number in range(min(limit, max(map(len, ids_by_name)))):

@@ -6,7 +6,7 @@ run; 3 if a planted leak was not found or nothing was asked, so that the check i
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
@@ -17,6 +17,7 @@ from accounts.models import Team
 from accounts.tenancy import TenantQuerySet
 from config.postgres.missing_tables import NO_TABLES, is_table_missing
 from memory import permissions
+from memory.host import get_host
 from memory.management.leak_checks import Report, check_leaks
 from memory.models.curation import ProposalQuerySet
 from memory.models.entries import EntryQuerySet
@@ -37,13 +38,18 @@ PLANTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
 MAX_LEAKS = 40
 
 
+def list_plants() -> list[str]:
+    """Return the filters of memory and the areas of the host's tables in which a hole can be made."""
+    return sorted({*PLANTS, *get_host().leak_areas.holes})
+
+
 class Command(BaseCommand):
     help = "Try to read one user's memory as another user in every possible way. All test data is removed afterwards."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--plant", nargs="?", const="namespace", choices=sorted(PLANTS), metavar="FILTER",
-            help=f"disable a filter first and check that the leak is found: {', '.join(sorted(PLANTS))}",
+            "--plant", nargs="?", const="namespace", choices=list_plants(), metavar="FILTER",
+            help=f"disable a filter first and check that the leak is found: {', '.join(list_plants())}",
         )  # fmt: skip
         parser.add_argument(
             "--thorough", action="store_true", help="check all URLs, not only those of memory"
@@ -60,18 +66,22 @@ class Command(BaseCommand):
                 "test data, but it keeps the database busy. Use --really to run it anyway.",
                 returncode=2,
             )
-        with _plant_leak(options["plant"]):
+        plant = options["plant"]
+        area = plant if plant in get_host().leak_areas.holes else ""
+        with _plant_leak(plant):
             report = check_leaks(
                 thorough=options["thorough"],
-                stop_at_first=options["plant"] is not None,
+                stop_at_first=plant is not None,
+                stop_at_area=area,
                 report_progress=self._get_logger(options["verbosity"]),
             )
         self._print(report)
         if not report.outputs.total():
             self.stderr.write("Nothing was asked, so this says nothing about leaks.")
             raise SystemExit(3)
-        if options["plant"] and not report.leaks:
-            self.stderr.write(f"The planted leak ({options['plant']}) was not found.")
+        found = [leak for leak in report.leaks if not area or leak.owner.endswith(f"({area})")]
+        if plant and not found:
+            self.stderr.write(f"The planted leak ({plant}) was not found.")
             raise SystemExit(3)
         if report.leaks:
             raise SystemExit(1)
@@ -129,6 +139,8 @@ def _plant_leak(name: str | None) -> Iterator[None]:
     if name is None:
         yield
         return
-    owner, attribute, replacement = PLANTS[name]
-    with patch.object(owner, attribute, replacement):
+    patches = [PLANTS[name]] if name in PLANTS else get_host().leak_areas.holes[name]
+    with ExitStack() as stack:
+        for owner, attribute, replacement in patches:
+            stack.enter_context(patch.object(owner, attribute, replacement))
         yield
