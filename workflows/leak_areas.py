@@ -21,12 +21,12 @@ from workflows.models import (
     DataSet,
     Feedback,
     Run,
-    RunStatus,
     RunUsage,
     RunWait,
     StepPart,
     ToolConnection,
 )
+from workflows.models.run import RunStatus
 from workflows.services.data_sets.cases import add_cases, make_case
 from workflows.services.data_sets.data_sets import save_data_set
 from workflows.services.runs import waits
