@@ -9,10 +9,12 @@ from django.db import connection
 
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
+from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast
 from tests.workflows.test_waits import answer, ask
-from workflows.errors import WaitClosed
+from workflows.errors import RunNotPaused, WaitClosed
 from workflows.models import Message, Run, RunWait
+from workflows.services.debugging.pauses import resume_run
 from workflows.services.runs.runs import start_run
 from workflows.services.samples.samples import copy_sample
 
@@ -71,3 +73,31 @@ def test_one_of_several_answers_to_a_question_is_taken_and_the_others_are_told(c
         assert run.status == "queued"
         assert list(run.events.values_list("name", flat=True)) == ["run_resumed"]
         assert AuditEntry.objects.unscoped().filter(action="run.answered").count() == 1
+
+
+def test_one_of_several_resumes_of_a_run_is_made(cast: Cast) -> None:
+    run = make_run(
+        cast.alice,
+        make_workflow(cast.alice),
+        status="paused",
+        pause={"reason": "breakpoint", "at": 1.0},
+        debug={"breakpoints": ["end"]},
+    )
+    principal = cast.alice.principal
+
+    def resume(_number: int) -> str:
+        try:
+            with tenant([cast.team_a.pk]):
+                return resume_run(principal, run, mode="step").status
+        except RunNotPaused:
+            return "refused"
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(TURNS) as pool:
+        results = sorted(pool.map(resume, range(TURNS)))
+
+    assert results == ["queued", *["refused"] * (TURNS - 1)]
+    with tenant([cast.team_a.pk]):
+        entries = AuditEntry.objects.unscoped().filter(action="run.resumed")
+        assert entries.count() == 1

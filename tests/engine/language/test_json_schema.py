@@ -105,6 +105,24 @@ def test_reference_to_itself_is_given_up(schema):
 
 
 @pytest.mark.timed  # regular expressions can't be counted
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(a{1000}){1000}",
+        "((a{100}){100}){100}",
+        "(x+x+)+y",
+        "(a|a)*b",
+        "(.*)*" * 50,
+        "(" * 2000 + ")" * 2000,
+        r"(\w+\s?)+$",
+    ],
+)
+def test_pattern_that_explodes_costs_no_more_than_others(pattern: str):
+    with limit_cpu(1.0):
+        list_schema_errors("a" * 20_000, {"pattern": pattern})
+        list_schema_errors({"a": "x" * 20_000}, {"properties": {"a": {"pattern": pattern}}})
+
+
 def test_pattern_that_backtracks_is_checked_in_linear_time():
     with limit_cpu(1):
         assert list_schema_errors("a" * 100_000, {"pattern": "^(a+)+$b"})

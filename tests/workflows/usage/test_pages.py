@@ -10,6 +10,7 @@ from accounts.tenancy import tenant
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast
 from tests.workflows.usage.test_counting import add_step, make_ended
+from workflows.services.usage.export import _write_cell
 
 
 pytestmark = pytest.mark.django_db
@@ -109,6 +110,19 @@ def test_members_see_the_channels_of_their_own_runs(used: Cast) -> None:
     answer = used.bob.client.get(f"/api/v1/usage?{PERIOD}&by=channel").json()
 
     assert [row["id"] for row in answer["items"]] == [""]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\u3000=1", "\t=1", "\n=1", "＝1+1", "＠SUM(A1)"],
+)
+def test_cell_that_a_spreadsheet_would_compute_is_text(name: str) -> None:
+    assert _write_cell(name) == f"'{name}"
+
+
+@pytest.mark.parametrize("name", ["Sorter", "a=b", "1-2", "2026-03-02", "'=1"])
+def test_other_cell_stays_as_it_is(name: str) -> None:
+    assert _write_cell(name) == name
 
 
 def test_csv_has_a_row_a_day_and_escapes_formulas(used: Cast) -> None:
