@@ -87,7 +87,8 @@ def _fill_run(run: Run, secrets: Mapping[str, str]) -> RunWait:
         inputs={"messages": [{"role": "user", "text": text}]},
         outputs={"text": text},
     )
-    Run.objects.unscoped().filter(pk=run.pk).update(status=RunStatus.PAUSED)
+    pause = {"nodes": [NODE], "reason": "input", "at": run.created_at.timestamp()}
+    Run.objects.unscoped().filter(pk=run.pk).update(status=RunStatus.PAUSED, pause=pause)
     form = {"type": "question", "content": secrets["wait"], "inputs": [], "actions": []}
     return RunWait.objects.create(**own, node_key=NODE, form=form)
 
