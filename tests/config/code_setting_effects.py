@@ -30,3 +30,9 @@ def code_full_python() -> object:
 
     runners = build_runners()
     return [type(runners[language]).__name__ for language in ("python3", "javascript")]
+
+
+def run_max_runs_below() -> object:
+    from django.conf import settings
+
+    return settings.RUN_MAX_RUNS_BELOW

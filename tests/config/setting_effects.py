@@ -167,12 +167,6 @@ def run_max_steps() -> object:
     return settings.RUN_MAX_STEPS
 
 
-def run_max_runs_below() -> object:
-    from django.conf import settings
-
-    return settings.RUN_MAX_RUNS_BELOW
-
-
 def api_requests_per_minute() -> object:
     return _list_request_limits()[0]
 

@@ -22,14 +22,14 @@ from workflows.engine.runtime.events import NodeStateChange, RunFinished, RunSta
 from workflows.engine.runtime.loop import execute_plan, execute_rounds
 from workflows.engine.runtime.partial_runs import select_missing_node_steps
 from workflows.engine.runtime.run_request import RunControl, RunResult, RunStart
-from workflows.engine.runtime.spending import (
+from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
+from workflows.engine.runtime.waits import Answer, get_reason
+from workflows.engine.sub_workflows.spending import (
     Spending,
     SpendingLimits,
     limit_model,
     sum_recorded,
 )
-from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
-from workflows.engine.runtime.waits import Answer, get_reason
 from workflows.engine.testing.mocks import Mocks
 from workflows.execution import claims
 from workflows.execution.claims import Claim

@@ -13,8 +13,13 @@ from workflows.engine.errors import LimitReached
 from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner
-from workflows.engine.runtime.spending import Spending, SpendingLimits, leave_for_call, sum_recorded
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord, StepStatus
+from workflows.engine.sub_workflows.spending import (
+    Spending,
+    SpendingLimits,
+    leave_for_call,
+    sum_recorded,
+)
 from workflows.engine.tool_calls import ToolPort
 
 

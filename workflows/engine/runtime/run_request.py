@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from workflows.engine.language.document import Json, Mode
 from workflows.engine.ports import Usage
 from workflows.engine.runtime.events import RunFinished
-from workflows.engine.runtime.spending import NO_LIMITS, SpendingLimits
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord, Write
 from workflows.engine.runtime.waits import OpenWait
+from workflows.engine.sub_workflows.spending import NO_LIMITS, SpendingLimits
 
 
 MAX_STEPS = 500

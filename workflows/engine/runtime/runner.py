@@ -44,7 +44,6 @@ from workflows.engine.runtime.run_request import (
     RunResult,
     RunStart,
 )
-from workflows.engine.runtime.spending import Spending, SpendingLimits, limit_model
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
 from workflows.engine.runtime.waits import Answer, get_asked_call
 from workflows.engine.sub_workflows.children import (
@@ -55,6 +54,7 @@ from workflows.engine.sub_workflows.children import (
 )
 from workflows.engine.sub_workflows.form import check_call
 from workflows.engine.sub_workflows.merging import add_merged_names
+from workflows.engine.sub_workflows.spending import Spending, SpendingLimits, limit_model
 from workflows.engine.sub_workflows.tools import LocalWorkflowTools
 from workflows.engine.testing.mocks import Mocks
 from workflows.engine.tool_calls import ToolPort

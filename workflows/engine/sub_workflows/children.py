@@ -9,10 +9,10 @@ from workflows.engine.errors import NestingNotAllowed, SubWorkflowUnavailable
 from workflows.engine.language.document import Json
 from workflows.engine.ports import SubRunResult
 from workflows.engine.runtime.run_request import RunResult
-from workflows.engine.runtime.spending import Spending
 from workflows.engine.runtime.step_records import RunStatus, StepKey
 from workflows.engine.runtime.waits import Answer, StepWaiting, Wait
 from workflows.engine.sub_workflows.form import build_call_outputs
+from workflows.engine.sub_workflows.spending import Spending
 
 
 if TYPE_CHECKING:

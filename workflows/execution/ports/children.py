@@ -28,7 +28,6 @@ from workflows.engine.errors import InputRejected, NestingNotAllowed, SubWorkflo
 from workflows.engine.language.document import Document, Json, Mode
 from workflows.engine.language.problems import Problem
 from workflows.engine.ports import SubRunResult, Usage
-from workflows.engine.runtime.spending import NO_LIMITS, Spending, SpendingLimits
 from workflows.engine.sub_workflows.children import (
     build_child_wait,
     check_nesting,
@@ -36,6 +35,7 @@ from workflows.engine.sub_workflows.children import (
     count_call,
 )
 from workflows.engine.sub_workflows.form import build_call_outputs, check_call
+from workflows.engine.sub_workflows.spending import NO_LIMITS, Spending, SpendingLimits
 from workflows.execution import claims
 from workflows.execution.claims import Claim
 from workflows.execution.db import Database

@@ -57,9 +57,9 @@ from workflows.engine.nodes.agent.tool_use.toolbox import (
 )
 from workflows.engine.nodes.llm.model_calls import build_request
 from workflows.engine.ports import MemoryHit, Message, ModelRequest, Origin, Usage
-from workflows.engine.runtime.spending import SpendingLimits, leave_for_call
 from workflows.engine.runtime.step_parts import PartResult, StepParts
 from workflows.engine.runtime.step_records import StepError
+from workflows.engine.sub_workflows.spending import SpendingLimits, leave_for_call
 from workflows.engine.tool_calls import ToolCall, ToolResult, ToolSpec
 
 
