@@ -27,9 +27,13 @@ class RequestTransaction:
     def __init__(self, team_ids: Iterable[UUID]) -> None:
         self._team_ids = frozenset(team_ids)
         self._stack = ExitStack()
+        self.block_count = 0  # of open blocks as long as no service has opened one
 
     def open(self) -> None:
+        # Usually none: a check that takes back everything sends its requests inside a transaction of its own.
+        outer_count = len(list_open_blocks())
         self._stack.enter_context(tenant(self._team_ids))
+        self.block_count = outer_count + 1
         setattr(connections[DEFAULT_DB_ALIAS], _ATTRIBUTE, self)
 
     def close(self, *, is_rolled_back: bool = False) -> None:
@@ -47,7 +51,7 @@ def without_connection(*, is_required: bool = True) -> Iterator[None]:
     service opened, raise ConnectionInUse, or keep the connection if giving it back is not required.
     """
     request: RequestTransaction | None = getattr(connections[DEFAULT_DB_ALIAS], _ATTRIBUTE, None)
-    if len(list_open_blocks()) > (request is not None):
+    if len(list_open_blocks()) > (request.block_count if request else 0):
         if is_required:
             raise ConnectionInUse
         yield

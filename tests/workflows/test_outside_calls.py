@@ -348,6 +348,8 @@ def test_what_a_request_did_before_a_call_stays_and_rows_are_visible_after_it(ad
     with without_connection():
         assert list_open_blocks() == []
     blocks = len(list_open_blocks())
+    with tenant([ada.team.pk]), pytest.raises(ConnectionInUse), without_connection():
+        pass
     seen = type(workflow).objects.unscoped().filter(pk=workflow.pk).exists()
     request.close(is_rolled_back=True)
 
