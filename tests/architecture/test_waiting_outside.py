@@ -32,7 +32,7 @@ class Door:
         ]  # of the requests, which are sent by this thread
         self.counts: list[int] = []
 
-    def refuse(self, _transport: object, _request: object) -> Any:
+    def refuse(self, _request: object) -> Any:
         blocks = self._connection.atomic_blocks
         self.counts.append(sum(not block._from_testcase for block in blocks))
         raise NetFault("nobody is outside")

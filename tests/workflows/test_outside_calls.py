@@ -104,7 +104,7 @@ def make_connection(person: Person, url: str, kind: str) -> ToolConnection:
         "name": "read",
         "description": "",
         "parameters": {"type": "object", "properties": {}},
-        "call": {"method": "GET", "path": "/read"},
+        "call": {"method": "GET", "path": "/read", "arguments": {}, "name": "read"},
     }
     with within(person):
         return ToolConnection.objects.create(
@@ -139,7 +139,7 @@ def refresh_tools(person: Person, url: str, kind: str) -> HttpResponse:
 
 def check_provider(person: Person, url: str) -> HttpResponse:
     row = make_provider(person, url)
-    return person.client.post(f"/api/v1/providers/{row.pk}/test")
+    return person.client.post(f"/api/v1/providers/{row.pk}/test", {}, **JSON)
 
 
 def add_model(person: Person, url: str, type_: str) -> HttpResponse:
@@ -150,11 +150,13 @@ def add_model(person: Person, url: str, type_: str) -> HttpResponse:
 
 def check_model(person: Person, url: str, type_: str) -> HttpResponse:
     row = make_model(person, url, type_)
-    return person.client.post(f"/api/v1/providers/{row.provider_id}/models/{row.pk}/test")
+    return person.client.post(
+        f"/api/v1/providers/{row.provider_id}/models/{row.pk}/test", {}, **JSON
+    )
 
 
-def post_page(person: Person, name: str, *args: object, **data: str) -> HttpResponse:
-    return person.client.post(reverse(f"workflows:{name}", args=args), data)
+def post_page(person: Person, page: str, /, *args: object, **data: str) -> HttpResponse:
+    return person.client.post(reverse(f"workflows:{page}", args=args), data)
 
 
 def draft(person: Person, url: str) -> HttpResponse:

@@ -46,13 +46,14 @@ def take_places(principal: Principal, team_id: UUID) -> Iterator[None]:
 
 
 def lock_row(row: TenantModel) -> None:
-    """Lock a row until the transaction ends, and read it again: others may have changed it during a call.
+    """Lock a row until the transaction ends, and read its values again: others may have changed them during a call.
 
-    Raise NotFound if it was deleted meanwhile.
+    The rows that it refers to stay those that were read before. Raise NotFound if the row was deleted meanwhile.
     """
     rows = type(row).objects.unscoped().select_for_update(of=("self",), no_key=True)
+    names = [field.attname for field in row._meta.concrete_fields if not field.is_relation]
     try:
-        row.refresh_from_db(from_queryset=rows)
+        row.refresh_from_db(fields=names, from_queryset=rows)
     except ObjectDoesNotExist:
         raise NotFound from None
 

@@ -72,7 +72,8 @@ def _read_csv(text: str) -> Iterable[tuple[int, Mapping[str, Json]]]:
                 raise InvalidValue(message, field="file")
             yield reader.line_num, {name.strip(): value or "" for name, value in row.items()}
     except csv.Error as error:
-        message = _("Row %(n)s: %(problem)s") % {"n": reader.line_num, "problem": error}
+        # The inner reader has counted the malformed line, too.
+        message = _("Row %(n)s: %(problem)s") % {"n": reader.reader.line_num, "problem": error}
         raise InvalidValue(message, field="file") from None
 
 

@@ -122,7 +122,12 @@ def _save_listing(principal: Principal, connection: ToolConnection, listing: Lis
         connection.approval_operations = [
             name for name in rows if name in connection.approval_operations or name in changed
         ]
-        connection.save()
+        connection.save(
+            update_fields=[
+                *("operations", "total_operations", "enabled_operations", "approval_operations"),
+                "updated_at",
+            ]
+        )
         _save_check(principal, connection, changed=len(changed), operations=len(rows))
     return changed
 

@@ -1,6 +1,6 @@
 """Calls an operation once, to see what it answers."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import ParamSpec, TypeVar
 from uuid import UUID
 
@@ -46,10 +46,14 @@ def try_operation(
     if operation is None or name not in target.enabled:
         raise InvalidValue(_("Enable this operation to try it."), field="operation")
     tool = build_tool(target, operation)
+
+    async def call() -> ToolResult:
+        return await call_connection_tool(target, tool, arguments, f"try-{uuid7()}")
+
     with take_places(principal, connection.team_id):
         with tenant([connection.team_id]):
             audit_lines.record(principal, connection, "tool.tried", operation=name)
-        return _call(lambda: call_connection_tool(target, tool, arguments, f"try-{uuid7()}"))
+        return _call(call)
 
 
 def try_local(
@@ -90,7 +94,7 @@ def _record_plugin(principal: Principal, team_id: UUID, name: str) -> None:
         )
 
 
-def _call(call: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+def _call(call: Callable[[], Coroutine[object, object, ToolResult]]) -> ToolResult:
     """Make the call without a connection, whatever it takes. A failure is a result, too."""
     try:
         with without_connection():

@@ -23,7 +23,8 @@ pytestmark = pytest.mark.django_db
 def make_published(person: Person, name: str) -> Workflow:
     workflow = make_workflow(person, name, document(name))
     make_version(person, workflow)
-    workflow.refresh_from_db()
+    with tenant([person.team.pk]):
+        workflow.refresh_from_db()
     return workflow
 
 
