@@ -18,7 +18,7 @@ from tests.factories.workflows import make_conversation, make_run, make_version,
 from tests.support.cast import Cast, Person, make_key
 from tests.support.markup import markup_of
 from workflows.engine.errors import InputRejected
-from workflows.engine.nodes.agent.tool_use.approval import build_form
+from workflows.engine.nodes.agent.tool_use.approval import AskedCall, build_form
 from workflows.errors import WaitClosed
 from workflows.models import Run, RunWait
 from workflows.services.questions.links import make_link_token
@@ -326,7 +326,7 @@ class TestPages:
     def test_reason_of_an_approval_is_kept_and_audited(
         self, cast: Cast, reason: str, expected: Any
     ) -> None:
-        wait = ask(cast.alice, form=build_form("send_mail", {"to": "ana"}))
+        wait = ask(cast.alice, form=build_form(AskedCall("send_mail", {"to": "ana"})))
         page = cast.alice.client.get(reverse("workflows:run", args=[wait.run_id]))
 
         answered = answer(cast.alice, wait, "refuse", comment=reason)

@@ -108,7 +108,7 @@ def connect_for_model(
     if _is_name_taken(team_id, name):
         raise NameTaken
     config = ProviderConfig(name, base_url=base_url, api_key=secret or "")
-    listed: Sequence[str] = ()
+    listed: tuple[str, ...] = ()
     if not model:
         with call_outside(principal, team_id):
             listed = run_test(config).models

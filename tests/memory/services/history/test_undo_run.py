@@ -183,7 +183,7 @@ def test_run_that_nobody_knows_is_not_found_over_the_api(cast: Cast, api_key: An
 
     def ask(client: Any, run_id: object) -> int:
         path = f"/api/v1/memory/runs/{run_id}/undo"
-        return client.post(path, {}, content_type="application/json").status_code  # type: ignore[no-any-return]
+        return client.post(path, {}, content_type="application/json").status_code
 
     assert [ask(cast.alice.client, each) for each in (UUID(int=9), private, run.pk)] == [
         404,

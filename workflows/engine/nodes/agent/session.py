@@ -373,8 +373,8 @@ class AgentSession:
 
     def _add_result(self, call: PreparedCall, outputs: Mapping[str, Any]) -> ToolResult:
         """Note a result, and return it with the text that the model is given."""
-        self.usage += Usage(*outputs["tokens"], outputs.get("cost"))
         outcome = read_outcome(outputs)
+        self.usage += outcome.usage
         if outcome.is_untrusted or outcome.untrusted_keys:
             self.mark_untrusted(outcome.untrusted_keys or (call.name,))
         result = outcome.result
@@ -397,9 +397,7 @@ class AgentSession:
                 with leave_for_call(self._get_spending_left()):
                     outcome = await _call_in_time(tool, prepared.arguments, origin, limit)
             seconds = clock.monotonic() - started
-            result = outcome.result
-            usage = Usage(result.prompt_tokens, result.completion_tokens, result.cost)
-            return PartResult(outcome.to_outputs(seconds), usage, outcome.events)
+            return PartResult(outcome.to_outputs(seconds), outcome.usage, outcome.events)
 
         description = tool.description if tool is not None else {}
         inputs = {"name": name, **description, "arguments": prepared.arguments}

@@ -7,6 +7,7 @@ from typing import Any, Final
 from workflows.engine.language.document import Json
 from workflows.engine.language.values import to_json
 from workflows.engine.nodes.memory.quoting import quote_block
+from workflows.engine.ports import Usage
 from workflows.engine.runtime.events import Event
 from workflows.engine.tool_calls import ToolResult
 
@@ -28,6 +29,12 @@ class ToolOutcome:
     is_untrusted: bool = False
     untrusted_keys: tuple[str, ...] = ()  # of the untrusted memories among the results
     events: tuple[Event, ...] = ()
+
+    @property
+    def usage(self) -> Usage:
+        """Return what models have spent for the tool, such as those of a workflow."""
+        result = self.result
+        return Usage(result.prompt_tokens, result.completion_tokens, result.cost)
 
     def to_outputs(self, seconds: float) -> dict[str, Json]:
         """Return the outputs under which the call is recorded."""
@@ -71,13 +78,15 @@ def build_error(text: str) -> ToolOutcome:
 
 def read_outcome(outputs: Mapping[str, Any]) -> ToolOutcome:
     """Return the outcome that a call was recorded with."""
+    prompt_tokens, completion_tokens = outputs["tokens"]
     return ToolOutcome(
         ToolResult(
             outputs["text"],
             outputs["data"],
             outputs["files"],
             outputs["is_error"],
-            *outputs["tokens"],
+            prompt_tokens,
+            completion_tokens,
             outputs.get("cost"),
         ),
         outputs["is_untrusted"],
