@@ -195,7 +195,8 @@ class _Attempt:
         missing_steps = [] if debug.part.is_whole else select_missing_node_steps(plan, history)
         start = self._build_start()
         pause_control = run_options.build_pause_control(claim, debug, rows)
-        ports = self._build_ports(start, history)
+        spending = Spending(start.spending_limits, sum_recorded(history))
+        ports = self._build_ports(spending, is_limited=bool(start.spending_limits))
         run_plan = partial(
             self._get_executor(),
             start=start,
@@ -220,6 +221,8 @@ class _Attempt:
         except Exception:
             log.exception("run_broke", extra={"run": str(claim.run_id)})
             result = _build_failure(start, BROKEN)
+        if start.spending_limits:
+            result = replace(result, usage=spending.complete(result.usage))
         if result.status is RunStatus.PAUSED:
             reason = pause_control.reason if pause_control else ""
             await self._pause(result, len(missing_steps), reason or get_reason(result.open_waits))
@@ -232,15 +235,14 @@ class _Attempt:
             return partial(execute_plan, self.prepared.plan)
         return partial(execute_rounds, self.prepared.plan, parse_range(self.execution.claim.row))
 
-    def _build_ports(self, start: RunStart, history: Sequence[StepRecord]) -> Ports:
+    def _build_ports(self, spending: Spending, *, is_limited: bool) -> Ports:
         claim, services, is_leaving = (
             self.execution.claim,
             self.context.services,
             self.execution.is_leaving,
         )
         ports = add_reminder(build_ports(self.acting, self.setup, services), self.acting)
-        spending = Spending(start.spending_limits, sum_recorded(history))
-        if start.spending_limits:
+        if is_limited:
             ports = replace(ports, model=limit_model(ports.model, spending))
         children = ChildRuns(claim, self.context.children, is_leaving, self.redactor, spending)
         workflow_tools = WorkflowTools(claim, children)

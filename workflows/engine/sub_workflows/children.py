@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from workflows.engine.errors import NestingNotAllowed, SubWorkflowUnavailable
@@ -122,7 +122,7 @@ class LocalSubWorkflows:
         if result.status is RunStatus.PAUSED:
             self.children.paused[key] = handle, result
             raise build_child_wait(handle.run_id, result.open_waits[0].wait.form)
-        usage = replace(result.usage, cost=handle.spending.usage.cost)
+        usage = handle.spending.complete(result.usage)
         self.spending.add(usage)
         return SubRunResult(
             handle.run_id,

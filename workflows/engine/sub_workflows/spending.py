@@ -87,6 +87,15 @@ class Spending:
     def add(self, usage: Usage) -> None:
         self.usage += usage
 
+    def complete(self, usage: Usage) -> Usage:
+        """Return the usage of the run with what its failed steps have spent, of which there is no record."""
+        spent = self.usage
+        return Usage(
+            max(usage.prompt_tokens, spent.prompt_tokens),
+            max(usage.completion_tokens, spent.completion_tokens),
+            spent.cost if usage.cost is None else usage.cost,
+        )
+
     def get_left(self) -> SpendingLimits:
         """Return what a run that is started now may spend."""
         return self._limits.subtract(self.usage).choose_lower(_LEFT_FOR_CALL.get())
