@@ -30,13 +30,14 @@ TOKENS = Usage(10, 5, PRICE)
 class PricedModel:
     """Calls the tool ``inner`` as long as it is offered, and otherwise answers; each call has a price."""
 
-    def __init__(self) -> None:
-        self.calls = 0
+    def __init__(self, *, calls_at_once: int = 1) -> None:
+        self.calls, self.calls_at_once = 0, calls_at_once
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         self.calls += 1
         offered = [tool.name for tool in request.tools]
-        calls = (call(offered[0], f"call-{self.calls}"),) if offered else ()
+        numbers = range(self.calls_at_once if offered else 0)
+        calls = tuple(call(offered[0], f"call-{self.calls}-{number}") for number in numbers)
         yield ModelChunk(text="So be it. ", tool_calls=calls, usage=TOKENS)
 
 
@@ -117,6 +118,19 @@ async def test_agents_below_an_agent_share_its_limit_at_every_depth() -> None:
 
     assert result.outputs["finish_reason"] == "max_cost"
     assert model.calls == 5 + 1
+
+
+async def test_calls_made_together_share_what_is_left() -> None:
+    """Four begin at once; those after them know what the first have spent."""
+    model = PricedModel(calls_at_once=12)
+
+    result = await run(model, limits={"max_cost": 0.1}, inner=talker(4))
+
+    assert result.outputs["finish_reason"] == "max_cost"
+    assert model.calls <= 1 + 4 * 4 + 1
+    [first, *_] = result.outputs["rounds"]
+    refused = [each for each in first["calls"] if "is used up" in each["result"]]
+    assert len(refused) == 12 - 4
 
 
 async def test_one_start_begins_a_limited_number_of_runs_and_the_error_names_it() -> None:

@@ -123,6 +123,7 @@ class AgentSession:
         self.toolbox = Toolbox()
         self.rounds: list[Round] = []
         self.usage = Usage()
+        self._group_usage = Usage()  # of the calls made together that have ended
         self.seconds = 0.0  # of all calls, without the time in which the run was paused
         self.max_rounds = DEFAULT_ROUNDS if config.max_rounds is None else config.max_rounds
         self.label = ""  # of the last answer of the model
@@ -322,7 +323,7 @@ class AgentSession:
         return SpendingLimits(self.config.max_tokens, self.config.max_cost)
 
     def _get_spending_left(self) -> SpendingLimits:
-        return self._spending_limits.subtract(self.usage)
+        return self._spending_limits.subtract(self.usage + self._group_usage)
 
     def _describe_limit(self, limit: str, known: str) -> str:
         """Return the answer to the person of an agent that reached a limit and got no answer of its model."""
@@ -354,6 +355,7 @@ class AgentSession:
         """Make the calls of one group. Return their results in the same order, whichever ended first."""
         calls = [self._ask(call) if call.asks_person else call for call in calls]
         recorded = await run_together(calls, self._record_call)
+        self._group_usage = Usage()  # it is counted with the results
         self.seconds += get_duration([outputs["seconds"] for outputs in recorded])
         return [self._add_result(*each) for each in zip(calls, recorded, strict=True)]
 
@@ -396,6 +398,7 @@ class AgentSession:
             else:
                 with leave_for_call(self._get_spending_left()):
                     outcome = await _call_in_time(tool, prepared.arguments, origin, limit)
+                self._group_usage += outcome.usage
             seconds = clock.monotonic() - started
             return PartResult(outcome.to_outputs(seconds), outcome.usage, outcome.events)
 
