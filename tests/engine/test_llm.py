@@ -10,7 +10,15 @@ from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import document, end, llm, start
 from tests.support.engine import EchoModels
 from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
-from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin, Reminder, Usage
+from workflows.engine.ports import (
+    EarlierTurn,
+    Message,
+    ModelChunk,
+    ModelRequest,
+    Origin,
+    Reminder,
+    Usage,
+)
 from workflows.engine.runtime.events import MemoryRecalled
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner
@@ -28,8 +36,8 @@ class Says:
 
 
 class Past:
-    async def list_turns(self, *, limit: int | None) -> list[tuple[str, str]]:
-        turns = [("q1", "a1"), ("q2", "a2")]
+    async def list_turns(self, *, limit: int | None) -> list[EarlierTurn]:
+        turns = [EarlierTurn("q1", "a1"), EarlierTurn("q2", "a2")]
         return turns if limit is None else turns[-limit:]
 
 

@@ -208,6 +208,9 @@ class NodeKind(Appearance, Generic[ConfigT, PreparedT]):
     streams: ClassVar[frozenset[str]] = frozenset()
     # Its outputs are untrusted, such as text from the web; memory may require a review of them.
     has_untrusted_outputs: ClassVar[bool] = False
+    # Whether a step was given untrusted content is only known when it runs, and its inputs say so
+    # (``NodeContext.record_untrusted_keys``). Its outputs are not untrusted before that.
+    records_untrusted_content: ClassVar[bool] = False
     # Outputs with the text of memories as it was stored, which prompts quote in a system message.
     recalled_outputs: ClassVar[tuple[str, ...]] = ()
     # Its outputs have the text of its inputs, without a model between them.

@@ -7,7 +7,7 @@ The in-process runner has plain implementations, the durable execution those of
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal, Protocol, runtime_checkable
+from typing import Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 from workflows.engine.fallback_model import FallbackModel
 from workflows.engine.files.ports import DocumentPort, FilePort
@@ -442,10 +442,18 @@ class IdPort(Protocol):
     def new(self) -> str: ...
 
 
+class EarlierTurn(NamedTuple):
+    """An earlier turn of a conversation. ``is_untrusted``: its answer may contain content from outside."""
+
+    query: str
+    answer: str
+    is_untrusted: bool = False
+
+
 class HistoryPort(Protocol):
     """Reads earlier turns of the run's conversation, oldest first, for the ``memory`` window of an LLM node."""
 
-    async def list_turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]: ...
+    async def list_turns(self, *, limit: int | None) -> Sequence[EarlierTurn]: ...
 
 
 @dataclass(frozen=True, slots=True)

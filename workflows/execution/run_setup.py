@@ -7,12 +7,13 @@ from uuid import UUID
 
 from accounts.tenancy import tenant
 from workflows.engine.language.document import Json
+from workflows.engine.language.untrusted import ANSWERS
 from workflows.execution.claims import Claim
 from workflows.execution.debugging.run_options import DebugOptions
 from workflows.execution.journal.masking import load_secrets
 from workflows.execution.plans import PreparedDocument
 from workflows.execution.threads import run_in_thread
-from workflows.models import Conversation
+from workflows.models import Conversation, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,16 @@ def _load(claim: Claim, prepared: PreparedDocument) -> Setup:
             return Setup(secrets=secrets)
         # The options of a repeated turn contain its variables.
         variables = conversation.variables if claim.row["conversation_id"] else {}
-        return Setup(variables, conversation.outside, secrets)
+        return Setup(variables, _list_untrusted(conversation), secrets)
+
+
+def _list_untrusted(conversation: Conversation) -> Collection[str]:
+    """Return the names of what earlier turns left of external text: variables, and the answers if one of them has some."""
+    names = {*conversation.outside}
+    rows = Message.objects.unscoped().filter(conversation=conversation, is_untrusted=True)
+    if ANSWERS not in names and rows.exists():
+        names.add(ANSWERS)
+    return names
 
 
 def _get_conversation_id(claim: Claim) -> UUID | None:

@@ -77,6 +77,8 @@ class Message(TenantModel):
     number = models.PositiveIntegerField(_("number"))
     query = models.TextField(_("query"))
     answer = models.TextField(_("answer"), blank=True)
+    # Whether the answer may contain external text; the run, which says it as well, may have been deleted.
+    is_untrusted = models.BooleanField(_("has external content"), default=False, db_default=False)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:

@@ -116,6 +116,10 @@ SENTENCES = (
     _("This installation has no node type %(kind)s; did you mean %(close)s?"),
     _("This installation has no node type %(kind)s"),
     _("Unknown field %(name)s: memory is disabled"),
+    _(
+        "The agent has memory, and text from outside reaches it through %(tools)s:"
+        " let a person allow each call of these tools"
+    ),
     _("%(node)s brings in external content, which stays in quarantine until it is approved"),
     _(
         "The conversation memory window adds nothing: only a chat has earlier messages;"

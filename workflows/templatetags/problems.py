@@ -146,6 +146,7 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "tool.argument": _("A tool needs a value"),
     "tool.connected": _("The tool isn't connected"),
     "tool.unavailable": _("The team does not have this tool"),
+    "agent.outside": _("The agent has memory and reads from outside"),
     "agent.tool": _("The agent goes on without this tool, which the team does not have"),
     "code.module": _("The code imports a module that is not here"),
     "value.missing": _("A value is missing"),

@@ -7,6 +7,7 @@ from typing import Final
 
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry
+from memory.logic.entries.origins import get_untrusted_origin
 from memory.logic.knowledge.page_queries import build_page_json
 from memory.logic.knowledge.page_requests import MERGE
 from memory.logic.knowledge.wiki_sources import WikiSource, parse_source
@@ -71,15 +72,23 @@ def perform_action(
         return _compile(wiki, arguments)
     if action is WikiAction.STALE:
         stale = list(map(describe_stale, wiki.list_stale()))
-        return WikiResult({"stale": stale, "count": len(stale)})
+        return _build_report(wiki, {"stale": stale, "count": len(stale)})
     if action is WikiAction.LINT:
         findings = list(map(describe_finding, wiki.lint()))
-        return WikiResult({"findings": findings, "count": len(findings)})
+        return _build_report(wiki, {"findings": findings, "count": len(findings)})
     if action is WikiAction.SOURCES:
         sources = list(map(describe_source, wiki.list_sources()))
-        return WikiResult({"sources": sources, "count": len(sources)})
+        return _build_report(wiki, {"sources": sources, "count": len(sources)})
     lines = list(map(describe_line, list_log()))
-    return WikiResult({"log": lines, "count": len(lines)})
+    return _build_report(wiki, {"log": lines, "count": len(lines)})
+
+
+def _build_report(wiki: Wiki, data: Mapping[str, Json]) -> WikiResult:
+    """Return data about the whole wiki. Titles and sentences of any page or source may be in it."""
+    pages = wiki.pages.entries_by_key.values()
+    is_untrusted = any(get_untrusted_origin(entry.metadata) for entry in pages)
+    is_untrusted = is_untrusted or any(source.origin for source in wiki.list_sources())
+    return WikiResult(data, is_untrusted=is_untrusted)
 
 
 def describe_source(source: WikiSource) -> dict[str, Json]:

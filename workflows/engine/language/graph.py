@@ -89,6 +89,27 @@ class Graph:
         inner = traverse([start], lambda node: siblings.intersection(self.list_successors(node)))
         return inner | {start}
 
+    def find_decided(self, branch: str, handles: Iterable[str]) -> frozenset[str]:
+        """Return the nodes that run or not as a branch decides, with everything inside those that are containers.
+
+        They are behind at least one of its handles, but not behind every one. A node behind all of them that a nested
+        branch may skip is decided by that one.
+        """
+        outgoing = self.list_outgoing(branch)
+        names = dict.fromkeys((*handles, *(edge.handle for edge in outgoing)))
+        bits = {handle: 1 << number for number, handle in enumerate(names)}
+        masks: dict[str, int] = defaultdict(int)  # of each node: the handles that it is behind
+        for edge in outgoing:
+            masks[edge.target] |= bits[edge.handle]
+        behind = traverse([branch], self.list_successors)
+        for node in self._topological_order:
+            if node in behind:
+                for target in self.list_successors(node):
+                    masks[target] |= masks[node]
+        every_handle = (1 << len(bits)) - 1
+        decided = {node for node in behind if masks[node] != every_handle}
+        return frozenset(decided) | traverse(decided, self.list_children)
+
     def find_upstream(self, node: str) -> frozenset[str]:
         """Return every node from which a path leads to the given node."""
         return traverse([node], self.list_predecessors)

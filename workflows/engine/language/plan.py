@@ -137,7 +137,10 @@ def compile_plan(document: Document, kinds: Kinds, *, root: str | None = None) -
     start = _choose_root(top_nodes, kinds, root, problems)
     if start is None or select_errors(problems):
         raise DocumentInvalid(select_errors(problems), list_node_titles(document, kinds))
-    types, flow = _collect_variable_types(document, kinds), ContentFlow(document.nodes, kinds)
+    types, flow = (
+        _collect_variable_types(document, kinds),
+        ContentFlow(document.nodes, kinds, document.edges),
+    )
     plan = _Compiler(document, graph, kinds, types, flow).compile_scope(None, start)
     return replace(plan, unreached=plan.unreached | disabled)
 

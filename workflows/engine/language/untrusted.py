@@ -4,6 +4,9 @@ Every node that reads untrusted content has untrusted outputs, since a model tha
 instructions. The document tells which nodes bring such content in, but which memory entries contain it is known only
 during the run. A step records their keys with its inputs, so that a run that continues after a crash finds the same
 nodes. Untrusted content in the answer or the variables of a conversation reaches the next turn.
+
+A branch that such content chose, and a container whose rounds it decides, decide whether other nodes run at all. These
+are marked, too: their outputs are untrusted, and what they store passes the same review, whatever they read.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -14,7 +17,8 @@ from pydantic import ValidationError
 
 from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import AnyKind, Execution
-from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.document import EdgeSpec, Json, NodeSpec, Selector
+from workflows.engine.language.graph import Graph
 from workflows.engine.language.templating import list_references
 from workflows.engine.language.variables import CONVERSATION
 
@@ -25,36 +29,84 @@ _UNTRUSTED_ORIGINS: Final = frozenset({WEB, "tool"})
 # Scopes whose entries other conversations recall, which cannot tell where the content came from.
 _REVIEWED_SCOPES: Final = frozenset({"user", "global"})
 # The previous answers, which later turns of the conversation read.
-_ANSWERS: Final = "sys.answers"
+ANSWERS: Final = "sys.answers"
 _VARIABLES: Final = f"{CONVERSATION}."
+# Follows the id of a node that runs because untrusted content decided so.
+_CHOSEN: Final = "#chosen"
 
 
 class ContentFlow:
     """The flow of content in a document from node to node. ``sources`` are the nodes that bring untrusted content in."""
 
-    def __init__(self, nodes: Iterable[NodeSpec], kinds: Mapping[str, AnyKind]) -> None:
-        self._nodes = [(spec, kinds[spec.kind]) for spec in nodes if spec.kind in kinds]
-        self.sources = frozenset(
-            spec.id for spec, kind in self._nodes if kind.brings_untrusted_content(spec)
+    def __init__(
+        self,
+        nodes: Iterable[NodeSpec],
+        kinds: Mapping[str, AnyKind],
+        edges: Iterable[EdgeSpec] = (),
+    ) -> None:
+        by_id = {spec.id: spec for spec in nodes}
+        self._nodes = [(spec, kinds[spec.kind]) for spec in by_id.values() if spec.kind in kinds]
+        self._graph = Graph(
+            by_id, tuple(edge for edge in edges if {edge.source, edge.target} <= by_id.keys())
+        )
+        self._decided: dict[str, frozenset[str]] = {}
+        sources = [each for each in self._nodes if each[1].brings_untrusted_content(each[0])]
+        self.sources = frozenset(spec.id for spec, _kind in sources)
+        # The other sources say in their steps whether they have read untrusted content.
+        self._certain_sources = frozenset(
+            spec.id for spec, kind in sources if not kind.records_untrusted_content
         )
 
     def find_untrusted(self, more_sources: Collection[str] = ()) -> frozenset[str]:
         """Return the ids of nodes whose outputs may be untrusted, and the names of such conversation variables.
 
         ``more_sources`` are nodes that received untrusted content from memory, and the untrusted variables of earlier
-        turns. A variable's name begins with ``conversation.``.
+        turns. A variable's name begins with ``conversation.``. The answers of this run are for later turns.
         """
-        return self.propagate(self.sources.union(more_sources)) if more_sources else self._initial
+        if not more_sources:
+            return self._initial
+        sources = self._certain_sources.union(more_sources)
+        return self.propagate(sources, with_answers=False)
 
-    def propagate(self, untrusted: frozenset[str]) -> frozenset[str]:
-        """Return these nodes and variables, and all others that their content reaches."""
-        previous_count = 0
-        while len(untrusted) > previous_count:
-            previous_count = len(untrusted)
-            for node, reads, outputs in self._flows:
-                if node in untrusted or not untrusted.isdisjoint(reads):
-                    untrusted |= outputs
-        return untrusted
+    def propagate(
+        self,
+        untrusted: frozenset[str],
+        among: Collection[str] | None = None,
+        *,
+        with_answers: bool = True,
+    ) -> frozenset[str]:
+        """Return these nodes and variables, and all others that their content reaches or decides about.
+
+        With ``among``, it goes only through these nodes.
+        """
+        marked = set(untrusted)
+        for spec, kind in self._nodes:
+            # A person who read untrusted content decides freely, and anybody may be the one who has the link.
+            if spec.id in untrusted and kind.execution is Execution.BRANCH:
+                marked |= self._list_decided(spec, kind)
+        previous_count = -1
+        while len(marked) > previous_count:
+            previous_count = len(marked)
+            for (spec, kind), (node, reads, outputs) in zip(self._nodes, self._flows, strict=True):
+                if among is not None and node not in among:
+                    continue
+                if node in marked or not marked.isdisjoint(reads):
+                    marked |= outputs if with_answers else outputs - {ANSWERS}
+                if self._decides(spec, kind, reads, marked):
+                    marked |= self._list_decided(spec, kind)
+        return frozenset(marked)
+
+    def find_left(
+        self, finished_nodes: Collection[str], more_sources: Collection[str]
+    ) -> frozenset[str]:
+        """Return what is untrusted at the end of a run, in which only these nodes have finished."""
+        kinds = {spec.id: kind for spec, kind in self._nodes}
+        finished = {*finished_nodes}
+        for node in finished_nodes:
+            if node in kinds and kinds[node].execution is Execution.CONTAINER:
+                finished |= self._graph.list_inside(node)  # other workers may have run the rounds
+        sources = (self._certain_sources & finished).union(more_sources)
+        return self.propagate(sources, finished)
 
     @cached_property
     def recalled(self) -> frozenset[str]:
@@ -92,6 +144,27 @@ class ContentFlow:
         """Return whether a node whose outputs are those of the run is among these."""
         return not self._responses.isdisjoint(untrusted)
 
+    def _decides(
+        self, spec: NodeSpec, kind: AnyKind, reads: frozenset[str], marked: set[str]
+    ) -> bool:
+        """Return whether untrusted content chooses the handle of a branch, or the rounds of a container."""
+        if kind.execution is Execution.BRANCH:
+            return spec.id in marked and not kind.waits_for_people
+        if kind.execution is not Execution.CONTAINER or marked.isdisjoint(reads):
+            return False
+        inside = self._graph.list_inside(spec.id)
+        return not marked.isdisjoint(reads - inside - {spec.id})
+
+    def _list_decided(self, spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
+        """Return the marks of the nodes about which a branch or a container decides."""
+        if spec.id not in self._decided:
+            if kind.execution is Execution.CONTAINER:
+                nodes = self._graph.list_inside(spec.id)
+            else:
+                nodes = self._graph.find_decided(spec.id, _list_handles(spec, kind))
+            self._decided[spec.id] = frozenset(map(_build_chosen_mark, nodes))
+        return self._decided[spec.id]
+
     @cached_property
     def _responses(self) -> frozenset[str]:
         return frozenset(
@@ -100,7 +173,7 @@ class ContentFlow:
 
     @cached_property
     def _initial(self) -> frozenset[str]:
-        return self.propagate(self.sources)
+        return self.propagate(self._certain_sources, with_answers=False)
 
     @cached_property
     def _flows(self) -> list[tuple[str, frozenset[str], frozenset[str]]]:
@@ -116,13 +189,23 @@ class ContentFlow:
 
 def select_carried_over(untrusted: Iterable[str]) -> tuple[str, ...]:
     """Return the part of the untrusted content that the conversation's next turn may read."""
-    return tuple(sorted(key for key in untrusted if key == _ANSWERS or key.startswith(_VARIABLES)))
+    return tuple(sorted(key for key in untrusted if key == ANSWERS or key.startswith(_VARIABLES)))
 
 
 def has_untrusted_source(selectors: Iterable[Selector | None], untrusted: frozenset[str]) -> bool:
     return any(
         selector is not None and _get_flow_key(selector) in untrusted for selector in selectors
     )
+
+
+def is_influenced(
+    node_id: str, selectors: Iterable[Selector | None], untrusted: frozenset[str]
+) -> bool:
+    """Return whether what a node does with these variables is under the influence of untrusted content.
+
+    It is if one of them is untrusted, or if untrusted content decided that the node runs.
+    """
+    return _build_chosen_mark(node_id) in untrusted or has_untrusted_source(selectors, untrusted)
 
 
 def is_untrusted_memory(metadata: Mapping[str, Json] | None) -> bool:
@@ -139,6 +222,11 @@ def is_recalled(selector: Selector | None, recalled: frozenset[str]) -> bool:
 def needs_scope_review(scope: str, *, trusted: bool) -> bool:
     """Return whether untrusted content has to be reviewed before it is stored in the scope."""
     return scope in _REVIEWED_SCOPES and not trusted
+
+
+def _build_chosen_mark(node_id: str) -> str:
+    """Return the name of the mark of a node that untrusted content decided about."""
+    return f"{node_id}{_CHOSEN}"
 
 
 def _get_flow_key(selector: Selector) -> str:
@@ -168,12 +256,20 @@ def _iter_selectors(value: Json) -> Iterator[Selector]:
 
 def _collect_reads(spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
     reads = frozenset(map(_get_flow_key, _iter_selectors(spec.data)))
-    return reads | {_ANSWERS} if kind.reads_answers(spec) else reads
+    reads |= {_build_chosen_mark(spec.id)}
+    return reads | {ANSWERS} if kind.reads_answers(spec) else reads
+
+
+def _list_handles(spec: NodeSpec, kind: AnyKind) -> tuple[str, ...]:
+    try:
+        return kind.list_handles(spec)
+    except (ValidationError, EngineFault):
+        return ()  # an incomplete draft, which cannot run
 
 
 def _list_written_variables(spec: NodeSpec, kind: AnyKind) -> tuple[Selector, ...]:
     if kind.execution is Execution.RESPONSE:
-        return ((_ANSWERS,),)
+        return ((ANSWERS,),)
     try:
         return tuple(filter(None, kind.list_writes(kind.prepare(spec))))
     except (ValidationError, EngineFault):

@@ -189,6 +189,7 @@ def _build_result(
     run_context: RunContext, failure: Failure | None, *, is_paused: bool
 ) -> RunResult:
     state, pause_control = run_context.state, run_context.pause_control
+    untrusted = state.find_untrusted_results()
     final_status = RunStatus.PAUSED if is_paused else state.resolve_status()
     return RunResult(
         status=failure.status if failure else final_status,
@@ -200,8 +201,8 @@ def _build_result(
         steps=tuple(state.records),
         stream="".join(run_context.session_queue.text),
         conversation=state.pool.get_conversation(),
-        untrusted=select_carried_over(state.untrusted),
-        has_untrusted_outputs=run_context.plan.flow.reaches_outputs(state.untrusted),
+        untrusted=select_carried_over(untrusted),
+        has_untrusted_outputs=run_context.plan.flow.reaches_outputs(untrusted),
         writes=tuple(state.writes),
         exceptions_count=state.exceptions,
         elapsed=run_context.ports.clock.monotonic() - run_context.started,

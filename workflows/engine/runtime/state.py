@@ -116,6 +116,11 @@ class RunState:
         if node.kind.execution is Execution.RESPONSE:
             self._add_response(node, record)
 
+    def find_untrusted_results(self) -> frozenset[str]:
+        """Return what is untrusted of the results, to which only the nodes that ran have contributed."""
+        finished = {record.key.node_id for record in self.records}
+        return self._flow.find_left(finished, self._untrusted_sources)
+
     def _mark_untrusted(self, record: StepRecord) -> None:
         """Mark the node of a step that recalled untrusted memories, and every node that reads from it, as untrusted."""
         node = record.key.node_id

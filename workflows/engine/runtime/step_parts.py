@@ -48,7 +48,7 @@ class StepParts:
         return sum((result.usage for result in self._finished.values()), Usage())
 
     def is_finished(self, name: str) -> bool:
-        """Return whether a call was recorded under the name, so that ``run`` will not make it again."""
+        """Return whether a call has a result, of this attempt or an earlier one."""
         return name in self._finished
 
     async def run(

@@ -40,6 +40,13 @@ OUTPUTS: Final = "outputs"
 HAPPENED: Final = "happened"
 AGAIN: Final = "again"
 STOP: Final = "stop"  # whoever stores this answer stops the run
+# The buttons of an approval.
+ALLOW: Final = "allow"
+REFUSE: Final = "refuse"
+APPROVAL_ACTIONS: Final[tuple[Mapping[str, Json], ...]] = (
+    {"id": ALLOW, "title": "Allow", "style": "primary"},
+    {"id": REFUSE, "title": "Refuse", "style": "default"},
+)
 _AWAITED: Final[Mapping[str, str]] = {"approval": "approval", UNCERTAIN: "decision"}
 
 

@@ -10,7 +10,7 @@ from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.start_form import check_start_inputs
 from workflows.engine.memory_ports import KnowledgePort
-from workflows.engine.ports import MemoryPort, Origin
+from workflows.engine.ports import EarlierTurn, MemoryPort, Origin
 from workflows.engine.runtime.events import Event, MemoryRecalled, MemoryWritten, TextChunk
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner
@@ -40,9 +40,9 @@ class RunnerFactory(Protocol):
 class CaseHistory:
     """Implements ``engine.ports.HistoryPort`` for one conversation at a time."""
 
-    exchanges: list[tuple[str, str]] = field(default_factory=list)
+    exchanges: list[EarlierTurn] = field(default_factory=list)
 
-    async def list_turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]:
+    async def list_turns(self, *, limit: int | None) -> Sequence[EarlierTurn]:
         start = 0 if limit is None else max(0, len(self.exchanges) - limit)
         return self.exchanges[start:]
 
@@ -139,7 +139,7 @@ class _CaseRun:
         conversation.variables, conversation.untrusted = result.conversation, result.untrusted
         answer = result.outputs.get("answer")
         if turn.say is not None and isinstance(answer, str):
-            exchanges.append((turn.say, answer))
+            exchanges.append(EarlierTurn(turn.say, answer, result.has_untrusted_outputs))
         return Facts(
             status=result.status.value,
             outputs=result.outputs,

@@ -6,7 +6,7 @@ planning can't change the run's result.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from uuid import UUID
 
@@ -130,15 +130,21 @@ def _list_answers(run: Run) -> list[str]:
     return [extract_quoted_text(text) for text in _list_texts((run.outputs or {}).values())]
 
 
-def _is_untrusted(run: Run, steps: Iterable[Step]) -> bool:
-    """Return whether the answer may contain external text, by way of the document, the conversation or memory."""
+def _is_untrusted(run: Run, steps: Sequence[Step]) -> bool:
+    """Return whether an answer or an error may contain external text.
+
+    It gets there by way of the document, the conversation, memory, or what the caller of a sub-workflow sent.
+    """
+    if run.has_untrusted_inputs or run.has_untrusted_outputs:
+        return True
     document = from_json(run.snapshot.document)
     tainted = {step.node_key for step in steps if has_untrusted_input(step.kind, step.inputs or {})}
     tainted |= set(run.conversation.outside) if run.conversation else set()
     kinds = load_kinds()
-    untrusted = ContentFlow(document.nodes, kinds).find_untrusted(tainted)
+    flow = ContentFlow(document.nodes, kinds, document.edges)
+    untrusted = flow.find_left([step.node_key for step in steps], tainted)
     responses = {kind.name for kind in kinds.values() if kind.execution is Execution.RESPONSE}
-    return any(step.kind in responses and step.node_key in untrusted for step in steps)
+    return any(step.node_key in untrusted for step in steps if step.kind in responses or step.error)
 
 
 def _list_memory_texts(steps: Iterable[Step]) -> list[str]:

@@ -40,12 +40,13 @@ from workflows.execution.claims import Claim
 from workflows.execution.debugging.run_options import SANDBOX, DebugOptions
 from workflows.execution.memory_streams import find_stream_name
 from workflows.execution.plans import PreparedDocument
-from workflows.execution.ports.client_calls import ClientCall, ClientHistory
+from workflows.execution.ports.client_calls import ClientCall
 from workflows.execution.ports.files import RunFiles
+from workflows.execution.ports.histories import build_history
 from workflows.execution.ports.http import GuardedHttp
 from workflows.execution.run_setup import NO_SETUP, Setup
 from workflows.execution.threads import run_in_thread
-from workflows.models import DryRunChange, Message
+from workflows.models import DryRunChange
 from workflows.sandbox.code_pool import CodePool
 from workflows.sandbox.documents.extractor import DocumentPool
 from workflows.sandbox.templates import TemplatePool
@@ -220,43 +221,6 @@ def build_identity(run_id: UUID, team_id: UUID, row: Mapping[str, Json]) -> Mapp
         with suppress(ValueError), tenant([team_id]):
             identity["stream_name"] = find_stream_name(team_id, [UUID(str(pk)) for pk in ids])
     return {**identity, "run_id": str(run_id)}
-
-
-def build_history(claim: Claim) -> "ConversationHistory | ClientHistory | None":
-    """Return the earlier turns for the run, or None without a conversation. A repeated turn gets those of the original."""
-    call = ClientCall.from_json(claim.row.get("client_call"))
-    if call.messages is not None:
-        return ClientHistory(call)
-    turn = DebugOptions.from_row(claim.row).turn
-    if turn is not None:
-        return ConversationHistory(claim, UUID(turn["conversation"]), before=turn["before"])
-    conversation_id = _parse_id(claim.row, "conversation_id")
-    return ConversationHistory(claim, conversation_id) if conversation_id else None
-
-
-class ConversationHistory:
-    """Implements ``engine.ports.HistoryPort``: the turns before this run's own."""
-
-    def __init__(self, claim: Claim, conversation: UUID, *, before: int | None = None) -> None:
-        self._claim, self._conversation, self._before = claim, conversation, before
-
-    async def list_turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]:
-        return await run_in_thread(self._read, limit)
-
-    def _read(self, limit: int | None) -> list[tuple[str, str]]:
-        with tenant([self._claim.team_id]):
-            rows = (
-                Message.objects.unscoped()
-                .filter(conversation_id=self._conversation)
-                .exclude(run_id=self._claim.run_id)
-                .exclude(answer="")
-                .order_by("-number")
-                .values_list("query", "answer")
-            )
-            if self._before is not None:
-                rows = rows.filter(number__lt=self._before)
-            newest = list(rows if limit is None else rows[:limit])
-        return newest[::-1]
 
 
 class LazyModels:

@@ -62,13 +62,3 @@ class ClientCall:
 
 
 ORDINARY_CALL: Final = ClientCall()
-
-
-class ClientHistory:
-    """Implements ``engine.ports.HistoryPort`` with the messages that the client sent."""
-
-    def __init__(self, call: ClientCall) -> None:
-        self._turns = call.list_turns()
-
-    async def list_turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]:
-        return self._turns if limit is None else self._turns[max(len(self._turns) - limit, 0) :]

@@ -153,13 +153,17 @@ begin
     end if;
     if talk is not null then
         if p_end->>'answer' is not null then
-            update workflows_message set answer = p_end->>'answer' where run_id = p_run;
+            update workflows_message set
+                answer = p_end->>'answer',
+                is_untrusted = coalesce((p_end->>'has_untrusted_outputs')::boolean, false)
+                where run_id = p_run;
         end if;
-        -- What assigners wrote stays, also when the run failed after them.
+        -- What assigners wrote stays, also when the run failed after them. What came from outside is added to what other
+        -- turns have added since this one began.
         update workflows_conversation set
             variables = coalesce(p_end->'variables', variables),
             outside = case when p_end->'outside' is null then outside
-                else array(select json_array_elements_text(p_end->'outside')) end,
+                else array(select unnest(outside) union select json_array_elements_text(p_end->'outside') order by 1) end,
             last_message_at = clock_timestamp()
             where id = talk;
     end if;

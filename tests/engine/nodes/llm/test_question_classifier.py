@@ -11,7 +11,7 @@ from workflows.engine.language.document import Document
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
 from workflows.engine.nodes.llm.question_classifier import QuestionClassifier
-from workflows.engine.ports import ModelChunk, ModelRequest, Usage
+from workflows.engine.ports import EarlierTurn, ModelChunk, ModelRequest, Usage
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import RunStatus, StepError, StepRecord, StepStatus
@@ -34,8 +34,8 @@ class Answers:
 
 
 class Past:
-    async def list_turns(self, *, limit: int | None) -> list[tuple[str, str]]:
-        return [("What was it?", 'It was "red".')]
+    async def list_turns(self, *, limit: int | None) -> list[EarlierTurn]:
+        return [EarlierTurn("What was it?", 'It was "red".')]
 
 
 def build(**data: Any) -> Document:

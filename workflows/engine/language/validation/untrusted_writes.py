@@ -19,7 +19,7 @@ def find_review_problems(
     only_node: str | None = None,
 ) -> Iterator[Problem]:
     """Yield a warning for each node whose writes have to wait for a review, or for one node only."""
-    flow = ContentFlow(document.nodes, kinds)
+    flow = ContentFlow(document.nodes, kinds, document.edges)
     # Untrusted source → the nodes that it reaches, so that a warning can name its source.
     reach_by_source = {
         source_id: flow.propagate(frozenset({source_id})) for source_id in sorted(flow.sources)

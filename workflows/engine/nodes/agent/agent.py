@@ -1,6 +1,6 @@
 """Agent: a model that calls tools in rounds until it has done its task. Every call is recorded and never repeated."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -14,10 +14,10 @@ from workflows.engine.initial_values import CHAT_MESSAGE, Surroundings
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
-from workflows.engine.language.problems import Problem
+from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.templating import format_reference
 from workflows.engine.model_records import describe_usage
-from workflows.engine.nodes.agent.agent_config import AgentConfig
+from workflows.engine.nodes.agent.agent_config import ALL_TOOLS, AgentConfig, AgentTool
 from workflows.engine.nodes.agent.agent_fields import (
     ADVANCED_FIELDS,
     INITIAL_INSTRUCTION,
@@ -54,6 +54,7 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
     has_effect = True
     calls_outside = True
     has_parts = True
+    records_untrusted_content = True
     leak_check_settings = (
         *({"model": _ECHO, "query": "{{#start.text#}}", "enhanced_memory": {
             "enabled": True, "scope": scope, "query_selector": ["start", "text"]}}
@@ -120,6 +121,7 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
             *problems,
             *find_incomplete_rows(config.approvers, spec.id, "approvers"),
             *find_vision_problems(spec.id, config.model, config.vision),
+            *_find_outside_problems(spec.id, config),
         ]
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
@@ -147,10 +149,9 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
     def brings_untrusted_content(self, spec: NodeSpec) -> bool:
         """Return whether the agent has a tool whose results may come from outside."""
         try:
-            tools = self.configure(spec).all_tools
+            return bool(_list_outside_tools(self.configure(spec)))
         except ValidationError:
             return False  # an incomplete draft, which cannot run
-        return any(tool.reference not in _TRUSTED for tool in tools)
 
     async def run(self, prepared: AgentConfig, ctx: NodeContext) -> NodeResult:
         strategy = STRATEGIES.get(prepared.strategy)
@@ -184,6 +185,25 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
 _TRUSTED: Final = frozenset(
     ToolReference("builtin", tool.spec.name) for tool in BUILTIN_TOOLS if not tool.is_untrusted
 )
+
+
+def _list_outside_tools(config: AgentConfig) -> list[AgentTool]:
+    return [tool for tool in config.all_tools if tool.reference not in _TRUSTED]
+
+
+def _find_outside_problems(node_id: str, config: AgentConfig) -> Iterator[Problem]:
+    """Warn of an agent whose tools could be told by a page to send away what it remembers."""
+    names = [
+        tool.provider if tool.name == ALL_TOOLS else tool.name
+        for tool in _list_outside_tools(config)
+        if not tool.needs_approval
+    ]
+    if config.has_memory and names:
+        message = (
+            f"The agent has memory, and text from outside reaches it through {', '.join(names)}:"
+            " let a person allow each call of these tools"
+        )
+        yield build_warning("agent.outside", message, node=node_id, field="tools")
 
 
 def _describe(config: AgentConfig) -> dict[str, Json]:

@@ -8,6 +8,7 @@ from workflows.engine.answerers import MAX_ANSWERERS, Answerer
 from workflows.engine.configuration import ConfigPart, NamedVariable, NodeConfig
 from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.templating import list_references
+from workflows.engine.language.untrusted import ANSWERS
 from workflows.engine.nodes.agent.foreign_agents import read_agent_data
 from workflows.engine.nodes.llm.llm_config import (
     EnhancedMemory,
@@ -145,10 +146,11 @@ class AgentConfig(NodeConfig):
 
     @property
     def selectors(self) -> tuple[Selector, ...]:
-        """Return the variables that the model is given: those in its texts, and those that the step looks up."""
+        """Return what the model is given: the variables in its texts, those that the step looks up, and earlier answers."""
         texts = (self.instruction, self.query)
         in_texts = (selector for text in texts for selector in list_references(text))
-        return (*in_texts, *self.looked_up_selectors)
+        answers = ((ANSWERS,),) if self.reads_answers else ()
+        return (*in_texts, *self.looked_up_selectors, *answers)
 
     @property
     def looked_up_selectors(self) -> tuple[Selector, ...]:
@@ -167,6 +169,12 @@ class AgentConfig(NodeConfig):
     def reads_answers(self) -> bool:
         """Return whether earlier answers of the conversation are part of the prompt."""
         return self.memory is not None and self.memory.enabled and not self.memory.variable_selector
+
+    @property
+    def has_memory(self) -> bool:
+        """Return whether the agent is given memories of people, or may look for them and change them."""
+        is_given = self.enhanced_memory is not None and self.enhanced_memory.enabled
+        return is_given or any(self.memory_tools.values())
 
     @property
     def image_variable(self) -> ImageVariable | None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from workflows.engine.errors import ModelFailed, NodeFailed, PortMissing
 from workflows.engine.kinds import UNTRUSTED_KEYS, NodeContext
 from workflows.engine.language.document import Json
-from workflows.engine.language.untrusted import has_untrusted_source
+from workflows.engine.language.untrusted import is_influenced
 from workflows.engine.model_records import record_source
 from workflows.engine.nodes.agent.agent_config import DEFAULT_ROUNDS, AgentConfig
 from workflows.engine.nodes.agent.answer_stream import AnswerStream, HoldingStream, SilentStream
@@ -36,7 +36,8 @@ from workflows.engine.nodes.agent.tool_use.call_groups import (
     split_calls,
 )
 from workflows.engine.nodes.agent.tool_use.context_budget import fit_messages, get_budget
-from workflows.engine.nodes.agent.tool_use.memory_tools import build_memory_tools
+from workflows.engine.nodes.agent.tool_use.memory_tools import MEMORY_SOURCE, build_memory_tools
+from workflows.engine.nodes.agent.tool_use.shown_memories import collect_memories, iter_texts
 from workflows.engine.nodes.agent.tool_use.text_calls import (
     CallHidingStream,
     read_text_calls,
@@ -60,6 +61,7 @@ from workflows.engine.ports import MemoryHit, Message, ModelRequest, Origin, Usa
 from workflows.engine.runtime.step_parts import PartResult, StepParts
 from workflows.engine.runtime.step_records import StepError
 from workflows.engine.sub_workflows.spending import SpendingLimits, leave_for_call
+from workflows.engine.text_rendering import as_text
 from workflows.engine.tool_calls import ToolCall, ToolResult, ToolSpec
 
 
@@ -129,9 +131,10 @@ class AgentSession:
         self.label = ""  # of the last answer of the model
         self._parts: StepParts = ctx.parts
         self._model = ctx.ports.model
-        self._has_read_untrusted = UNTRUSTED_KEYS in ctx.recorded_inputs or has_untrusted_source(
-            config.selectors, ctx.untrusted
+        self._has_read_untrusted = UNTRUSTED_KEYS in ctx.recorded_inputs or is_influenced(
+            ctx.node_id, config.selectors, ctx.untrusted
         )
+        self._shown_memories = collect_memories(config, ctx, self.messages, self.memories)
         self._previous_messages: Sequence[Message] = ()
 
     @property
@@ -188,6 +191,7 @@ class AgentSession:
         """
         stream = stream or SilentStream()
         messages = self._fit(messages, tools)
+        self._shown_memories.add(as_text(hit.value) for hit in memories)
         is_recorded = True
         limit = self.get_seconds_left() if seconds is None else seconds
 
@@ -353,11 +357,26 @@ class AgentSession:
 
     async def _call_together(self, calls: Sequence[PreparedCall]) -> list[ToolResult]:
         """Make the calls of one group. Return their results in the same order, whichever ended first."""
-        calls = [self._ask(call) if call.asks_person else call for call in calls]
+        calls = [self._ask(call) if self._asks_person(call) else call for call in calls]
         recorded = await run_together(calls, self._record_call)
         self._group_usage = Usage()  # it is counted with the results
         self.seconds += get_duration([outputs["seconds"] for outputs in recorded])
         return [self._add_result(*each) for each in zip(calls, recorded, strict=True)]
+
+    def _asks_person(self, call: PreparedCall) -> bool:
+        """Return whether a person has to allow the call.
+
+        After the model has read untrusted content, that is also one that would take memories outside. A call that was
+        made in an earlier attempt is not asked about again, whatever the model has read since.
+        """
+        if self._parts.is_finished(call.part) and call.part not in self.ctx.answers:
+            return False
+        if call.asks_person:
+            return True
+        is_outside = call.tool is not None and not call.error and call.tool.is_outside
+        return (
+            is_outside and self._has_read_untrusted and self._shown_memories.is_in(call.arguments)
+        )
 
     def _ask(self, call: PreparedCall) -> PreparedCall:
         """Return the call if a person allowed it, or else with what the model is told."""
@@ -380,6 +399,8 @@ class AgentSession:
         if outcome.is_untrusted or outcome.untrusted_keys:
             self.mark_untrusted(outcome.untrusted_keys or (call.name,))
         result = outcome.result
+        if call.tool is not None and call.tool.description["source"] == MEMORY_SOURCE:
+            self._shown_memories.add(iter_texts(list(result.data)))
         if self.rounds:
             record = CallRecord(
                 call.name, call.arguments, result.text, result.is_error, result.files, result.data

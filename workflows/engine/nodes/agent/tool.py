@@ -22,8 +22,9 @@ from workflows.engine.nodes.agent.tool_node.tool_arguments import (
     merge_arguments,
 )
 from workflows.engine.nodes.agent.tool_node.tool_choice import describe_choice, read_reference
-from workflows.engine.nodes.agent.tool_use.approval import ALLOW, AskedCall, wait_for_answer
+from workflows.engine.nodes.agent.tool_use.approval import AskedCall, wait_for_answer
 from workflows.engine.ports import Usage
+from workflows.engine.runtime.waits import ALLOW
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
 from workflows.engine.tool_calls import Tool, ToolPort, ToolReference, ToolResult

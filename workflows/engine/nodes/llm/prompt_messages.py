@@ -171,9 +171,12 @@ async def _load_turns(window: WindowConfig, ctx: NodeContext) -> list[Message]:
     size = window.window.size if window.window.enabled else None
     limit = None if size is None else (size + 1) // 2
     turns = await ctx.ports.history.list_turns(limit=limit)
+    ctx.record_untrusted_keys(
+        [f"turn:{number - len(turns)}" for number, turn in enumerate(turns) if turn.is_untrusted]
+    )
     history: list[Message] = []
-    for query, answer in turns:
-        history += (Message("user", query), Message("assistant", answer))
+    for turn in turns:
+        history += (Message("user", turn.query), Message("assistant", turn.answer))
     history = [message for message in history if message.text]  # a client may send only one side
     return _cut_to_tokens(history if size is None else history[max(len(history) - size, 0) :])
 

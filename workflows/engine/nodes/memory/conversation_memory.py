@@ -13,8 +13,9 @@ from workflows.engine.errors import MemoryUnavailable
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.templating import Template
-from workflows.engine.language.untrusted import WEB, has_untrusted_source, is_untrusted_memory
+from workflows.engine.language.untrusted import WEB, is_influenced, is_untrusted_memory
 from workflows.engine.memory_ports import ConversationPort, ConversationResult
+from workflows.engine.nodes.memory.consent import may_forget
 from workflows.engine.nodes.memory.memory_access import (
     build_quarantined_event,
     build_written_event,
@@ -164,6 +165,8 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
             raise MemoryUnavailable("This memory provider doesn't support conversation history")
         if action == APPEND and not messages:
             action = READ  # no message: return the history unchanged
+        if action == CLEAR and not may_forget(ctx, (), {"scope": SCOPE, "action": CLEAR}):
+            action = READ
         converse = partial(memory.converse, identity=ctx.identity, origin=ctx.origin)
         history = await converse(action=action, messages=messages, rules=rules)
         untrusted = filter(_is_untrusted, history.messages)
@@ -202,7 +205,7 @@ def _collect_messages(prepared: Prepared, ctx: NodeContext) -> list[Json]:
 
 
 def _get_origin(selectors: Sequence[Selector | None], ctx: NodeContext) -> dict[str, Json]:
-    return {"origin": WEB} if has_untrusted_source(selectors, ctx.untrusted) else {}
+    return {"origin": WEB} if is_influenced(ctx.node_id, selectors, ctx.untrusted) else {}
 
 
 def _remove_origin(message: Mapping[str, Json]) -> dict[str, Json]:

@@ -9,6 +9,7 @@ from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.json_schema import list_schema_errors
+from workflows.engine.language.untrusted import ANSWERS
 from workflows.engine.language.values import to_json
 from workflows.engine.memory_ports import FactOperation, FactProposal, KnownFact
 from workflows.engine.nodes.memory.fact_operations import (
@@ -146,13 +147,19 @@ async def _build_messages(
 
 
 async def _list_turns(ctx: NodeContext) -> list[Json]:
-    """Return the last messages of the conversation before this one, oldest first."""
+    """Return the last messages of the conversation before this one, oldest first.
+
+    Untrusted answers are left out: the model writes facts about the person in its own words, which could be theirs.
+    """
     if ctx.ports.history is None:
         return []
-    return [
-        {"person": query[:MAX_TURN_LENGTH], "assistant": text[:MAX_TURN_LENGTH]}
-        for query, text in await ctx.ports.history.list_turns(limit=MAX_TURNS)
-    ]
+    turns: list[Json] = []
+    for turn in await ctx.ports.history.list_turns(limit=MAX_TURNS):
+        messages = {"person": turn.query[:MAX_TURN_LENGTH]}
+        if not turn.is_untrusted and ANSWERS not in ctx.untrusted:
+            messages["assistant"] = turn.answer[:MAX_TURN_LENGTH]
+        turns.append(messages)
+    return turns
 
 
 def _read_operations(reply: str) -> Sequence[Mapping[str, Json]]:

@@ -12,7 +12,7 @@ from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import Template, format_reference
-from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_scope_review
+from workflows.engine.language.untrusted import WEB, is_influenced, needs_scope_review
 from workflows.engine.memory_ports import StoredPage
 from workflows.engine.nodes.memory.memory_access import (
     PAGE_SCOPES,
@@ -173,7 +173,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
         prepared = self.prepare(spec)
         config = prepared.config
         selectors = [*prepared.selectors, *prepared.source_selectors, config.pages_selector]
-        return has_untrusted_source(selectors, untrusted) and needs_scope_review(
+        return is_influenced(spec.id, selectors, untrusted) and needs_scope_review(
             config.scope, trusted=config.trusts_outside
         )
 
@@ -306,7 +306,7 @@ def _add_origin(
 ) -> dict[str, Json]:
     """Replace the origin that a draft states, because a model may have written it."""
     content = {name: value for name, value in draft.items() if name not in ("origin", "hold")}
-    if not has_untrusted_source(selectors, ctx.untrusted):
+    if not is_influenced(ctx.node_id, selectors, ctx.untrusted):
         return content
     hold = needs_scope_review(prepared.config.scope, trusted=prepared.config.trusts_outside)
     return content | {"origin": WEB, "hold": hold}

@@ -1,4 +1,7 @@
-"""Forget: soft-deletes the entry of a key or all entries that match a filter; this can be undone."""
+"""Forget: soft-deletes the entry of a key or all entries that match a filter; this can be undone.
+
+If text from outside names the key, or decided that the node runs, a person is asked first.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,6 +16,7 @@ from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import NodeSpec
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.templating import Template
+from workflows.engine.nodes.memory.consent import may_forget
 from workflows.engine.nodes.memory.memory_access import SCOPE_FIELD, get_memory
 from workflows.engine.runtime.events import MemoryForgotten
 from workflows.engine.text_rendering import as_text
@@ -74,7 +78,11 @@ class MemoryDelete(NodeKind[DeleteConfig, Prepared]):
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         config, key = prepared.config, _render_key(prepared.key_template, ctx)
-        ctx.record_inputs({"scope": config.scope, "key": key, "filter": config.filter})
+        selection = {"scope": config.scope, "key": key, "filter": config.filter}
+        ctx.record_inputs(selection)
+        selectors = prepared.key_template.references if prepared.key_template else ()
+        if not may_forget(ctx, selectors, selection):
+            return NodeResult({"deleted": 0})
         deleted = await get_memory(ctx, config.scope).delete(
             scope=config.scope,
             identity=ctx.identity,

@@ -16,11 +16,11 @@ from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.templating import Template
-from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_scope_review
+from workflows.engine.language.untrusted import WEB, is_influenced, needs_scope_review
 from workflows.engine.memory_ports import FactOperation, LearnedFact
 from workflows.engine.model_records import USAGE, describe_usage
 from workflows.engine.nodes.memory.entry_keys import build_key
-from workflows.engine.nodes.memory.fact_operations import ADD
+from workflows.engine.nodes.memory.fact_operations import ADD, ASK, FORGET
 from workflows.engine.nodes.memory.facts import Decision, decide_facts
 from workflows.engine.nodes.memory.memory_access import (
     SCOPE_FIELD,
@@ -197,7 +197,7 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
         config = prepared.config
         return (
             config.tier != QUARANTINE
-            and has_untrusted_source(prepared.selectors, untrusted)
+            and is_influenced(spec.id, prepared.selectors, untrusted)
             and needs_scope_review(config.scope, trusted=config.trusts_outside)
         )
 
@@ -236,7 +236,9 @@ async def _store_facts(
     step: dict[str, Any] = {"scope": config.scope, "identity": ctx.identity, "origin": ctx.origin}
     proposal = await memory.propose_facts(**step, message=message)
     decision = await decide_facts(message, answer, proposal, config.model or HelperModel(), ctx)
-    operations = [asdict(each) for each in _limit_operations(decision.operations, tier)]
+    asks = is_influenced(ctx.node_id, config.selectors, ctx.untrusted)
+    limited = _limit_operations(decision.operations, tier, asks_to_forget=asks)
+    operations = [asdict(each) for each in limited]
     ctx.recorded_inputs.update(_describe_decision(decision))
     changes = await memory.learn(
         **step, operations=operations, metadata=metadata, tier=tier, ttl_seconds=config.ttl_seconds
@@ -255,10 +257,19 @@ def _has_met_wish(outcomes: Sequence[Outcome]) -> bool:
     return any(each.forgotten or each.choices or each.ended for each in outcomes)
 
 
-def _limit_operations(operations: Sequence[FactOperation], tier: str) -> list[FactOperation]:
-    """Return the operations with keys. What is quarantined ends and forgets nothing until somebody approves it."""
+def _limit_operations(
+    operations: Sequence[FactOperation], tier: str, *, asks_to_forget: bool
+) -> list[FactOperation]:
+    """Return the operations with keys. What is quarantined ends and forgets nothing until somebody approves it.
+
+    If untrusted content may have said what to forget, the person is asked, also where the author trusts it.
+    """
+    if asks_to_forget:
+        operations = [replace(o, action=ASK) if o.action == FORGET else o for o in operations]
     if tier == QUARANTINE:
-        operations = [replace(o, action=ADD, targets=()) for o in operations if o.text]
+        questions = [o for o in operations if asks_to_forget and o.action == ASK]
+        added = [replace(o, action=ADD, targets=()) for o in operations if o.text]
+        operations = [*questions, *added]
     return [replace(o, key=build_key(o.text)) if o.text else o for o in operations]
 
 
@@ -341,7 +352,7 @@ def _describe(hit: MemoryHit) -> dict[str, Json]:
 def _apply_trust(prepared: PreparedStore, ctx: NodeContext, metadata: dict[str, Any]) -> str:
     """Return the tier, and mark untrusted content in ``metadata``, except where the author has set a value."""
     config = prepared.config
-    if not has_untrusted_source(prepared.selectors, ctx.untrusted):
+    if not is_influenced(ctx.node_id, prepared.selectors, ctx.untrusted):
         return config.tier
     author_metadata = config.metadata or {}
     if "origin" not in author_metadata:

@@ -15,11 +15,15 @@ from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.nodes.agent.agent_config import AgentConfig
 from workflows.engine.nodes.agent.tool_use.toolbox import describe_call
-from workflows.engine.runtime.waits import Answer, Wait, is_from_outside
+from workflows.engine.runtime.waits import (
+    ALLOW,
+    APPROVAL_ACTIONS,
+    Answer,
+    Wait,
+    is_from_outside,
+)
 
 
-ALLOW: Final = "allow"
-REFUSE: Final = "refuse"
 # The field of the form in which a person says why.
 REASON_FIELD: Final = "comment"
 
@@ -118,10 +122,7 @@ def build_form(call: AskedCall, approvers: Iterable[Answerer] = ()) -> dict[str,
                 "max_length": _MAX_REASON,
             }
         ],
-        "actions": [
-            {"id": ALLOW, "title": "Allow", "style": "primary"},
-            {"id": REFUSE, "title": "Refuse", "style": "default"},
-        ],
+        "actions": [dict(action) for action in APPROVAL_ACTIONS],
     }
 
 

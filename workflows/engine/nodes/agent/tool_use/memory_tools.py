@@ -1,7 +1,8 @@
 """The memory tools of an agent, with the rights of the run: whatever a model writes, it reaches no other person's memory.
 
 A model chooses among the scopes that the author allows; the server builds the namespace from what it knows about the
-run. What an agent stores after it has read untrusted content is quarantined where such content needs a review.
+run. What an agent stores after it has read untrusted content is quarantined where such content needs a review, and what
+it would forget then, a person has to allow.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,6 +43,7 @@ from workflows.engine.tool_calls import ToolResult, ToolSpec
 DEFAULT_TOP_K: Final = 5
 MAX_TOP_K: Final = 20
 QUARANTINE: Final = "quarantine"
+MEMORY_SOURCE: Final = "memory"  # of these tools, in the record of a call
 # In place of a scope: the knowledge bases that the author names.
 KNOWLEDGE: Final = "knowledge"
 
@@ -56,13 +58,18 @@ class MemoryTool:
     ctx: NodeContext
     has_read_untrusted: Callable[[], bool]
     knowledge_bases: tuple[str, ...] = ()  # that the author names
-    needs_approval: bool = False
     is_independent: bool = False  # a call may read what the one before it stored
     version: str = ""
+    is_outside: bool = False
+
+    @property
+    def needs_approval(self) -> bool:
+        """Return whether a person has to allow a call: one that nobody reviews, after the model has read untrusted content."""
+        return self.spec.name in _UNREVIEWED and self.has_read_untrusted()
 
     @property
     def description(self) -> Mapping[str, Json]:
-        return {"source": "memory", "provider": "", "tool": self.spec.name}
+        return {"source": MEMORY_SOURCE, "provider": "", "tool": self.spec.name}
 
     def complete(self, arguments: Arguments) -> Arguments:
         return arguments
@@ -175,8 +182,11 @@ async def _forget(call: MemoryCall) -> ToolOutcome:
     if similar:
         lines = "\n".join(to_json({"key": hit.key, "value": hit.value}) for hit in similar)
         text += f" If one of these is meant, forget it by its key; if several could be, ask which:\n{lines}"
+    data = [{"key": hit.key, "value": hit.value} for hit in similar]
     return ToolOutcome(
-        ToolResult(text, is_error=True), untrusted_keys=_list_untrusted(similar), events=(event,)
+        ToolResult(text, data, is_error=True),
+        untrusted_keys=_list_untrusted(similar),
+        events=(event,),
     )
 
 
@@ -266,6 +276,9 @@ _MIN_SCORE: Final[dict[str, Json]] = {
     "description": "Only results that match at least this share of the query, from 0 to 1.",
 }
 _KEY: Final[dict[str, Json]] = {"type": "string", "description": "A short name of the memory."}
+
+# The tools that nobody reviews. What the others store after untrusted content waits for a review.
+_UNREVIEWED: Final[frozenset[MemoryToolName]] = frozenset({"forget"})
 
 # Name → description, parameters, required parameters, action.
 _TOOLS: Final[Mapping[MemoryToolName, ToolEntry]] = {

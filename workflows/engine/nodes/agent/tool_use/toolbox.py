@@ -57,6 +57,11 @@ class CallableTool(Protocol):
         ...
 
     @property
+    def is_outside(self) -> bool:
+        """Return whether its arguments leave the team."""
+        ...
+
+    @property
     def description(self) -> Mapping[str, Json]:
         """Return what the record of a call says about the tool."""
         ...
@@ -83,6 +88,10 @@ class PortTool:
     settings: Arguments
     needs_approval: bool
     is_independent: bool = True
+
+    @property
+    def is_outside(self) -> bool:
+        return self.tool.is_untrusted  # what computes here has trusted results
 
     @property
     def description(self) -> Mapping[str, Json]:
@@ -119,6 +128,7 @@ class MissingTool:
     needs_approval: bool = False
     is_independent: bool = True
     version: str = ""
+    is_outside: bool = False
 
     @property
     def description(self) -> Mapping[str, Json]:

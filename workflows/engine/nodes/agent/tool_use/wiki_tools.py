@@ -91,7 +91,8 @@ def _build_outcome(result: WikiResult, *events: Event) -> ToolOutcome:
 def _quote(result: WikiResult) -> ToolOutcome:
     """Return the data as a quotation, because its titles and sentences may be a stranger's words."""
     text = f"{_QUOTED}\n{quote_block(to_json(dict(result.data), indent=2))}"
-    return ToolOutcome(ToolResult(text, [dict(result.data)]))
+    keys = ("wiki",) if result.is_untrusted else ()
+    return ToolOutcome(ToolResult(text, [dict(result.data)]), untrusted_keys=keys)
 
 
 def _build_written_events(call: MemoryCall, result: WikiResult) -> tuple[Event, ...]:

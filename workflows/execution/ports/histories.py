@@ -1,0 +1,91 @@
+"""The earlier turns of a run's conversation, each with whether its answer may contain content from outside."""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from accounts.tenancy import tenant
+from workflows.engine.ports import EarlierTurn
+from workflows.execution.claims import Claim
+from workflows.execution.debugging.run_options import DebugOptions
+from workflows.execution.ports.client_calls import ClientCall
+from workflows.execution.threads import run_in_thread
+from workflows.models import Message, Run
+
+
+# The newest runs of a workflow for a person, whose answers a client may send back.
+MAX_KNOWN_ANSWERS: Final = 200
+
+
+def build_history(claim: Claim) -> "ConversationHistory | ClientHistory | None":
+    """Return the earlier turns for the run, or None without a conversation. A repeated turn gets those of the original."""
+    call = ClientCall.from_json(claim.row.get("client_call"))
+    if call.messages is not None:
+        return ClientHistory(claim, call)
+    turn = DebugOptions.from_row(claim.row).turn
+    if turn is not None:
+        return ConversationHistory(claim, UUID(turn["conversation"]), before=turn["before"])
+    conversation_id = claim.row["conversation_id"]
+    return ConversationHistory(claim, UUID(str(conversation_id))) if conversation_id else None
+
+
+class ConversationHistory:
+    """Implements ``engine.ports.HistoryPort``: the turns before this run's own."""
+
+    def __init__(self, claim: Claim, conversation: UUID, *, before: int | None = None) -> None:
+        self._claim, self._conversation, self._before = claim, conversation, before
+
+    async def list_turns(self, *, limit: int | None) -> Sequence[EarlierTurn]:
+        return await run_in_thread(self._read, limit)
+
+    def _read(self, limit: int | None) -> list[EarlierTurn]:
+        with tenant([self._claim.team_id]):
+            rows = (
+                Message.objects.unscoped()
+                .filter(conversation_id=self._conversation)
+                .exclude(run_id=self._claim.run_id)
+                .exclude(answer="")
+                .order_by("-number")
+                .values_list("query", "answer", "is_untrusted")
+            )
+            if self._before is not None:
+                rows = rows.filter(number__lt=self._before)
+            newest = list(rows if limit is None else rows[:limit])
+        return [EarlierTurn(*row) for row in reversed(newest)]
+
+
+class ClientHistory:
+    """Implements ``engine.ports.HistoryPort`` with the messages that the client sent.
+
+    Anything may stand in them. An answer is trusted only if an earlier run gave it, without content from outside.
+    """
+
+    def __init__(self, claim: Claim, call: ClientCall) -> None:
+        self._claim, self._call = claim, call
+
+    async def list_turns(self, *, limit: int | None) -> Sequence[EarlierTurn]:
+        turns = self._call.list_turns()
+        turns = turns if limit is None else turns[max(len(turns) - limit, 0) :]
+        has_answers = any(answer for _query, answer in turns)
+        trusted = await run_in_thread(self._load_trusted_answers) if has_answers else frozenset()
+        return [
+            EarlierTurn(query, answer, bool(answer) and answer.strip() not in trusted)
+            for query, answer in turns
+        ]
+
+    def _load_trusted_answers(self) -> frozenset[str]:
+        row = self._claim.row
+        with tenant([self._claim.team_id]):
+            answers = (
+                Run.objects.unscoped()
+                .filter(
+                    workflow_id=row["workflow_id"],
+                    subject=row["subject"],
+                    has_untrusted_outputs=False,
+                    finished_at__isnull=False,
+                )
+                .order_by("-created_at", "-id")
+                .values_list("outputs", flat=True)[:MAX_KNOWN_ANSWERS]
+            )
+            texts = [text for outputs in answers for text in (outputs or {}).values()]
+        return frozenset(text.strip() for text in texts if isinstance(text, str))
