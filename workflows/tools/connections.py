@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 from uuid import UUID
 
@@ -13,14 +13,12 @@ from workflows.engine.errors import ToolFailed
 from workflows.engine.language.document import Json
 from workflows.engine.tool_calls import Tool, ToolReference, ToolResult, ToolSource, ToolSpec
 from workflows.models import ConnectionKind, ToolConnection
+from workflows.tools.echoed_secrets import build_cleaner, clean_result
 from workflows.tools.mcp.commands import STDIO_SCHEME
 from workflows.tools.openapi.calls import call_operation
 from workflows.tools.openapi.security import Security
 from workflows.tools.operations import Operation, read_operations
 
-
-REDACTED: Final = "[secret]"
-MIN_REDACTED_LENGTH: Final = 6  # a shorter secret is part of too many words
 
 _SOURCES: Final[Mapping[str, ToolSource]] = {
     ConnectionKind.OPENAPI: "openapi",
@@ -129,18 +127,23 @@ async def call_connection_tool(
         raise ToolFailed(
             f"The connection {connection.slug!r} doesn't offer the tool {name[:100]!r}"
         )
-    if connection.kind == ConnectionKind.OPENAPI:
-        result = await call_operation(
-            operation,
-            arguments,
-            base_url=connection.url,
-            security=connection.security,
-            secret=connection.secret,
-            idempotency_key=idempotency_key,
-        )
-    else:
-        result = await _call_mcp(connection, operation, arguments, idempotency_key)
-    return _redact_secret(result, connection.secret)
+    clean = build_cleaner(connection.secret, connection.security)
+    try:
+        if connection.kind == ConnectionKind.OPENAPI:
+            result = await call_operation(
+                operation,
+                arguments,
+                base_url=connection.url,
+                security=connection.security,
+                secret=connection.secret,
+                idempotency_key=idempotency_key,
+                clean=clean,
+            )
+        else:
+            result = await _call_mcp(connection, operation, arguments, idempotency_key)
+    except ToolFailed as fault:
+        raise ToolFailed(clean(fault.message), retryable=fault.retryable) from None
+    return clean_result(result, clean)
 
 
 async def _call_mcp(
@@ -174,27 +177,3 @@ def read_secret(row: ToolConnection) -> str | None:
     if credential is None or not credential.may_be_sent_to(row.url):
         return None
     return decrypt(bytes(credential.secret))
-
-
-def _redact_secret(result: ToolResult, secret: str | None) -> ToolResult:
-    """Remove the secret from what the server answers: some repeat the headers of a request."""
-    if not secret or len(secret) < MIN_REDACTED_LENGTH:
-        return result
-    return replace(
-        result,
-        text=result.text.replace(secret, REDACTED),
-        data=[_redact_value(value, secret) for value in result.data],
-    )
-
-
-def _redact_value(value: Json, secret: str) -> Json:
-    if isinstance(value, str):
-        return value.replace(secret, REDACTED)
-    if isinstance(value, list):
-        return [_redact_value(item, secret) for item in value]
-    if isinstance(value, dict):
-        return {
-            key.replace(secret, REDACTED): _redact_value(item, secret)
-            for key, item in value.items()
-        }
-    return value

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.message import Message
 from typing import Final
 
@@ -22,7 +22,12 @@ _CHARSETS: Final = re.compile(
 )
 
 
-def build_http_result(status: int, headers: Mapping[str, str], body: bytes) -> ToolResult:
+def build_http_result(
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    clean: Callable[[str], str] | None = None,
+) -> ToolResult:
     """Return the response of an API. A status from 400 is an error, of which the model is told."""
     is_error = status >= 400
     media_type, text = _decode(headers, body)
@@ -30,6 +35,7 @@ def build_http_result(status: int, headers: Mapping[str, str], body: bytes) -> T
     if text is None:
         note = f"A file of type {media_type or 'unknown'}, {len(body):,} bytes; it is not shown."
         return ToolResult(prefix + note, is_error=is_error)
+    text = clean(text) if clean else text
     data = _parse_json(text) if "json" in media_type or text[:1] in ("{", "[") else ()
     return ToolResult(
         prefix + shorten_text(text or f"HTTP {status}, no content"), data=data, is_error=is_error

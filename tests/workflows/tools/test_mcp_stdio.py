@@ -5,6 +5,7 @@ import os
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.support.movable_time import movable_time
@@ -17,7 +18,10 @@ from workflows.tools.operations import Operation
 SHOW = Operation("show", "", {"type": "object", "properties": {}}, {"name": "show"})
 
 SERVER = """
-import json, os, sys, threading
+import json, os, subprocess, sys, threading, time
+LIVE = "import os, sys, threading; open(sys.argv[1] + '.new', 'w').write(str(os.getpid())); os.rename(sys.argv[1] + '.new', sys.argv[1] + '.child'); threading.Event().wait()"
+ORPHAN = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {LIVE!r}, sys.argv[1]], start_new_session=True)"
+CHILDREN = {"detaches": (LIVE, None), "hides": (LIVE, {}), "orphans": (ORPHAN, None)}
 mode = sys.argv[1]
 stay = threading.Event().wait
 open(sys.argv[2], "w").write(str(os.getpid()))
@@ -26,6 +30,14 @@ if mode == "flood":
 if mode == "lines":
     while True: print(json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}))
 if mode == "silent": stay()
+if mode in CHILDREN:
+    child, environment = CHILDREN[mode]
+    with open(os.devnull, "r+b") as null:
+        subprocess.Popen(
+            [sys.executable, "-c", child, sys.argv[2]],
+            env=environment, stdin=null, stdout=null, stderr=null, start_new_session=True,
+        )
+    while not os.path.exists(sys.argv[2] + ".child"): time.sleep(0.01)
 for line in sys.stdin:
     message = json.loads(line)
     if "id" not in message: continue
@@ -126,6 +138,25 @@ async def test_process_that_stays_is_killed(start):
 
     assert [operation.name for operation in listing.operations] == ["show"]
     await ends(start.pid)
+
+
+@pytest.mark.parametrize("mode", ["detaches", "hides", "orphans"])
+@pytest.mark.usefixtures("short_grace")
+async def test_what_a_process_has_detached_ends_with_it(start, mode):
+    """A child with a session of its own, one without our environment, and one whose parent has ended."""
+    listing = await list_tools(start(mode))
+
+    assert [operation.name for operation in listing.operations] == ["show"]
+    pid = int(start.pid.with_name("pid.child").read_text())
+    await until_async(lambda: not is_alive(pid))
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process runs; one that nobody has reaped yet has ended."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 async def test_command_that_does_not_exist_is_told(settings):

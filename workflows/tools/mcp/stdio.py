@@ -1,7 +1,7 @@
 """MCP servers that run as processes on this machine. Only the commands that the operator lists can be started.
 
 A team chooses a command by its name and can't change its arguments. The process gets an environment with nothing of ours
-in it, and ends with the session.
+in it, and ends with the session, together with whatever it has started.
 """
 
 import os
@@ -11,13 +11,16 @@ from asyncio import StreamReader, StreamWriter, create_subprocess_exec, subproce
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
+from uuid import uuid4
 
 import anyio
+import anyio.to_thread
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCMessage
 
 from workflows.engine.errors import ToolFailed
 from workflows.tools.mcp.commands import list_commands
+from workflows.tools.mcp.processes import SESSION_VARIABLE, kill_session, list_descendants
 from workflows.tools.mcp.streams import Streams
 
 
@@ -38,7 +41,9 @@ async def open_stdio(name: str, variable: tuple[str, str] | None = None) -> Asyn
         raise ToolFailed(f"The operator doesn't allow the command {name[:100]!r}")
     environment = {key: os.environ[key] for key in _INHERITED if key in os.environ}
     environment["HOME"] = os.devnull
-    if variable:
+    session = uuid4().hex
+    environment[SESSION_VARIABLE] = session
+    if variable and variable[0] != SESSION_VARIABLE:
         environment[variable[0]] = variable[1]
     try:
         process = await create_subprocess_exec(
@@ -58,7 +63,7 @@ async def open_stdio(name: str, variable: tuple[str, str] | None = None) -> Asyn
             yield streams
     finally:
         with anyio.CancelScope(shield=True):
-            await _end_process(process)
+            await _end_process(process, session)
 
 
 @asynccontextmanager
@@ -106,14 +111,20 @@ def _parse_message(line: bytes) -> SessionMessage | Exception:
         return error
 
 
-async def _end_process(process: subprocess.Process) -> None:
-    """Close the input, and kill the process and its children if it doesn't end in time."""
+async def _end_process(process: subprocess.Process, session: str) -> None:
+    """Close the input, and kill the process if it doesn't end in time, and whatever it has started in any case."""
+    # Its own children are known only as long as it runs.
+    is_running = process.returncode is None
+    descendants = (
+        await anyio.to_thread.run_sync(list_descendants, process.pid) if is_running else []
+    )
     if process.stdin:
         process.stdin.close()
     with anyio.move_on_after(GRACE_SECONDS):
         await process.wait()
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+    await anyio.to_thread.run_sync(kill_session, session, descendants)
     with anyio.move_on_after(_KILL_SECONDS):
         # asyncio reports the end of a process only after its output has been read.
         while process.stdout and await process.stdout.read(MAX_LINE):

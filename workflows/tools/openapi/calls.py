@@ -46,8 +46,12 @@ async def call_operation(
     security: Security,
     secret: str | None,
     idempotency_key: str = "",
+    clean: Callable[[str], str] | None = None,
 ) -> ToolResult:
-    """Call an operation. Raise ``ToolFailed`` if the API can't be reached; all else that goes wrong is a result."""
+    """Call an operation. ``clean`` removes the secret from the response before that is cut to size.
+
+    Raise ``ToolFailed`` if the API can't be reached; all else that goes wrong is a result.
+    """
     if error := operation.find_argument_error(arguments):
         return ToolResult(f"Invalid arguments: {error}", is_error=True)
     try:
@@ -75,7 +79,7 @@ async def call_operation(
         if failure.too_large:
             return ToolResult(str(failure), is_error=True)
         raise ToolFailed(str(failure), retryable=failure.retryable) from None
-    return build_http_result(exchange.status, exchange.headers, exchange.body)
+    return build_http_result(exchange.status, exchange.headers, exchange.body, clean)
 
 
 def _build_request(operation: Operation, arguments: Mapping[str, Json]) -> _Request:

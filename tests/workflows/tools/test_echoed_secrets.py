@@ -1,0 +1,119 @@
+"""Answers that repeat a request: the secret of the connection is removed from them in every encoding."""
+
+import base64
+import gzip
+import json
+import zlib
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from tests.fakes.http_server import FakeHttp, Reply
+from tests.support.steps import check_growth
+from workflows.tools import connections
+from workflows.tools.echoed_secrets import REDACTED, build_cleaner
+from workflows.tools.openapi.security import Security
+from workflows.tools.operations import Operation
+
+
+SECRET = "s3cr/et+key=ü?42:pass word"
+
+
+def encode64(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
+
+
+ENCODINGS: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "percent": lambda text: quote(text, safe=""),
+    "percent in small letters": lambda text: quote(text, safe="").lower(),
+    "percent of every byte": lambda text: "".join(f"%{byte:02x}" for byte in text.encode()),
+    "percent, and plus for a space": quote_plus,
+    "percent twice": lambda text: quote(quote(text, safe=""), safe=""),
+    "base64": lambda text: encode64(text.encode()),
+    "base64 for addresses": lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
+    "base64 of user and secret": lambda text: encode64(f"user:{text}".encode()),
+    "base64 in an address": lambda text: f"http://x.test/a/{encode64(text.encode())}/b",
+    "base64 of percent": lambda text: encode64(quote(text, safe="").encode()),
+    "base64 twice": lambda text: encode64(encode64(text.encode()).encode()),
+    "hexadecimal": lambda text: text.encode().hex(),
+    "JSON": json.dumps,
+    "JSON in JSON": lambda text: json.dumps(json.dumps({"a": text})),
+    "JSON of every letter": lambda text: "".join(f"\\u{ord(letter):04X}" for letter in text),
+    "HTML": lambda text: "".join(f"&#{ord(letter)};" for letter in text),
+    "gzip in base64": lambda text: encode64(gzip.compress(text.encode(), mtime=0)),
+    "zlib in base64": lambda text: encode64(zlib.compress(f'{{"x-key": "{text}"}}'.encode())),
+}  # fmt: skip
+AROUND = "You sent {} to us, thank you"
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize("type_", ["header", "bearer", "basic", "query"])
+def test_secret_is_removed_in_every_encoding(name: str, type_: Any) -> None:
+    encoded = ENCODINGS[name](SECRET)
+
+    text = build_cleaner(SECRET, Security(type_, "key"))(AROUND.format(encoded))
+
+    assert encoded not in text
+    assert REDACTED in text
+    assert text.startswith("You sent ")
+    assert text.endswith(" to us, thank you")
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_password_of_a_user_is_a_secret_too(name: str) -> None:
+    encoded = ENCODINGS[name]("hunter2-hunter2")
+
+    clean = build_cleaner("mia:hunter2-hunter2", Security("basic"))
+
+    assert encoded not in clean(AROUND.format(encoded))
+
+
+KEPT = [
+    "Nothing of it: 100% sure, https://x.test/?a=b%20c&d=1 and aGVsbG8gd29ybGQ=",
+    '{"a": "\\u00fc", "b": [1, 2.5, null], "c": "H4sIAAAAAAAA"}',
+    "78da 1f8b deadbeefdeadbeef",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_other_text_stays_as_it_is(text: str) -> None:
+    assert build_cleaner(SECRET, Security("bearer"))(text) == text
+
+
+def test_without_a_secret_nothing_is_read() -> None:
+    assert build_cleaner(None, Security())(AROUND) == AROUND
+    assert build_cleaner("abc", Security("bearer"))("abc") == "abc"
+
+
+@pytest.mark.parametrize("piece", ["a", "aB3/", "%41", "\\u0041", "word "])
+def test_large_answer_is_read_in_linear_time(piece: str) -> None:
+    clean = build_cleaner(SECRET, Security("bearer"))
+
+    check_growth(lambda size: clean(piece * size), 2_000)
+
+
+@pytest.mark.usefixtures("loopback")
+async def test_answer_of_an_api_and_its_data_are_cleaned() -> None:
+    echo = json.dumps({"headers": {"Authorization": f"Basic {encode64(SECRET.encode())}"}})
+    operation = Operation("find", "", {"type": "object", "properties": {}},
+                          {"method": "GET", "path": "/", "arguments": {}, "body_type": ""})  # fmt: skip
+    with FakeHttp() as server:
+        server.answers(Reply(500, echo.encode()))
+        connection = connections.Connection(
+            "api", "openapi", server.base_url, {"find": operation}, frozenset({"find"}), frozenset(),
+            Security("basic"), SECRET,
+        )  # fmt: skip
+        tool = connections.build_tool(connection, operation)
+
+        result = await connections.call_connection_tool(connection, tool, {}, "key")
+
+    assert server.requests[0].headers["authorization"].endswith(encode64(SECRET.encode()))
+    assert (result.text, result.is_error) == (
+        f'HTTP 500\n{{"headers": {{"Authorization": "Basic {REDACTED}"}}}}',
+        True,
+    )
+    assert list(result.data) == [{"headers": {"Authorization": f"Basic {REDACTED}"}}]
