@@ -9,16 +9,9 @@ from memory.core.records import MemoryEntry, StoreParams
 from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import document, end, llm, start
 from tests.support.engine import EchoModels
+from workflows.engine.earlier_turns import EarlierTurn
 from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
-from workflows.engine.ports import (
-    EarlierTurn,
-    Message,
-    ModelChunk,
-    ModelRequest,
-    Origin,
-    Reminder,
-    Usage,
-)
+from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin, Reminder, Usage
 from workflows.engine.runtime.events import MemoryRecalled
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner

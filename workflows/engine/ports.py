@@ -7,15 +7,16 @@ The in-process runner has plain implementations, the durable execution those of
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Final, Literal, Protocol, runtime_checkable
 
+from workflows.engine.earlier_turns import HistoryPort
 from workflows.engine.fallback_model import FallbackModel
 from workflows.engine.files.ports import DocumentPort, FilePort
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.step_records import StepKey, StepRecord
 from workflows.engine.runtime.waits import OpenWait
-from workflows.engine.tool_calls import ToolCall, ToolPort, ToolSpec
+from workflows.engine.tool_calls import SecretPort, ToolCall, ToolPort, ToolSpec
 
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -442,20 +443,6 @@ class IdPort(Protocol):
     def new(self) -> str: ...
 
 
-class EarlierTurn(NamedTuple):
-    """An earlier turn of a conversation. ``is_untrusted``: its answer may contain content from outside."""
-
-    query: str
-    answer: str
-    is_untrusted: bool = False
-
-
-class HistoryPort(Protocol):
-    """Reads earlier turns of the run's conversation, oldest first, for the ``memory`` window of an LLM node."""
-
-    async def list_turns(self, *, limit: int | None) -> Sequence[EarlierTurn]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Ports:
     """The ports of a run. A node that needs a missing port fails with an error that names the port."""
@@ -470,6 +457,7 @@ class Ports:
     files: FilePort | None = None
     documents: DocumentPort | None = None
     history: HistoryPort | None = None
+    secrets: SecretPort | None = None
     reminder: ReminderPort | None = None
     tools: ToolPort | None = None
     sub_workflows: SubWorkflowPort | None = None

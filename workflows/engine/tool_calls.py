@@ -102,3 +102,11 @@ class ToolPort(Protocol):
     ) -> ToolResult:
         """Call a tool. Raises ``engine.errors.ToolFailed`` if it can't be reached; what it refuses is a result."""
         ...
+
+
+class SecretPort(Protocol):
+    """Knows the stored secrets of a run's team and workflow, which no model may write."""
+
+    async def is_in(self, value: Json) -> bool:
+        """Return whether one of them is in a JSON value, plain or encoded."""
+        ...

@@ -18,11 +18,11 @@ from tests.engine.agent.scripted import (
     call,
 )
 from tests.support.documents import answer, document, node, start
+from workflows.engine.earlier_turns import EarlierTurn
 from workflows.engine.language.document import Document, Mode
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
 from workflows.engine.nodes.agent.tool_use.shown_memories import ShownMemories
-from workflows.engine.ports import EarlierTurn
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import RunStatus
 from workflows.engine.testing.case_runs import CaseHistory

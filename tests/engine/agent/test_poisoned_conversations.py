@@ -18,8 +18,8 @@ from memory.providers.in_memory import InMemoryProvider
 from tests.engine.agent.scripted import MODEL, ScriptedModel, Tools, call
 from tests.engine.language.test_untrusted import Page
 from tests.support.documents import answer, branch, document, node, start
+from workflows.engine.earlier_turns import EarlierTurn
 from workflows.engine.language.document import Document, Mode
-from workflows.engine.ports import EarlierTurn
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import RunStatus

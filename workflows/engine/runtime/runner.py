@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mappi
 from dataclasses import replace
 from typing import Any, Final
 
+from workflows.engine.earlier_turns import HistoryPort
 from workflows.engine.errors import ToolFailed
 from workflows.engine.files.ports import DocumentPort, FilePort
 from workflows.engine.kinds import AnyKind, Kinds
@@ -23,7 +24,6 @@ from workflows.engine.nodes.agent.tool_use.merged_functions import MergedWorkflo
 from workflows.engine.ports import (
     ClockPort,
     CodePort,
-    HistoryPort,
     HttpPort,
     IdPort,
     MemoryPort,

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from workflows.engine.earlier_turns import EarlierTurn
 from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.start_form import check_start_inputs
 from workflows.engine.memory_ports import KnowledgePort
-from workflows.engine.ports import EarlierTurn, MemoryPort, Origin
+from workflows.engine.ports import MemoryPort, Origin
 from workflows.engine.runtime.events import Event, MemoryRecalled, MemoryWritten, TextChunk
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner

@@ -44,6 +44,7 @@ from workflows.execution.ports.client_calls import ClientCall
 from workflows.execution.ports.files import RunFiles
 from workflows.execution.ports.histories import build_history
 from workflows.execution.ports.http import GuardedHttp
+from workflows.execution.ports.stored_secrets import StoredSecrets
 from workflows.execution.run_setup import NO_SETUP, Setup
 from workflows.execution.threads import run_in_thread
 from workflows.models import DryRunChange
@@ -102,6 +103,7 @@ def build_ports(claim: Claim, setup: Setup, services: Services) -> Ports:
         files=RunFiles(claim.team_id, claim.run_id, claim.row, services.http),
         documents=services.documents,
         history=build_history(claim),
+        secrets=StoredSecrets(claim.team_id, UUID(str(claim.row["workflow_id"]))),
     )
 
 

@@ -5,7 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from accounts.tenancy import tenant
-from workflows.engine.ports import EarlierTurn
+from workflows.engine.earlier_turns import EarlierTurn
 from workflows.execution.claims import Claim
 from workflows.execution.debugging.run_options import DebugOptions
 from workflows.execution.ports.client_calls import ClientCall

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from tests.support.documents import document, end, node, start
+from workflows.engine.earlier_turns import EarlierTurn
 from workflows.engine.language.document import Document
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
 from workflows.engine.nodes.llm.question_classifier import QuestionClassifier
-from workflows.engine.ports import EarlierTurn, ModelChunk, ModelRequest, Usage
+from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import RunStatus, StepError, StepRecord, StepStatus

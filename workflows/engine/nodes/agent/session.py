@@ -57,6 +57,7 @@ from workflows.engine.nodes.agent.tool_use.toolbox import (
     read_arguments,
 )
 from workflows.engine.nodes.llm.model_calls import build_request
+from workflows.engine.nodes.memory.memory_access import SECRET_REFUSED, has_secret
 from workflows.engine.ports import MemoryHit, Message, ModelRequest, Origin, Usage
 from workflows.engine.runtime.step_parts import PartResult, StepParts
 from workflows.engine.runtime.step_records import StepError
@@ -416,6 +417,8 @@ class AgentSession:
             started = clock.monotonic()
             if prepared.error or tool is None:
                 outcome = build_error(prepared.error)
+            elif await has_secret(self.ctx, prepared.arguments):
+                outcome = build_error(SECRET_REFUSED)
             else:
                 with leave_for_call(self._get_spending_left()):
                     outcome = await _call_in_time(tool, prepared.arguments, origin, limit)

@@ -31,6 +31,9 @@ PAGE_SCOPES: Final = (
     ("user", gettext_noop("User")),
     ("conversation", gettext_noop("Conversation")),
 )
+# The reason for which memory keeps content out, and what a model is told.
+SECRET: Final = "secret"  # noqa: S105 - the name of a rule
+SECRET_REFUSED: Final = "A stored secret is in it, which may not be written anywhere."  # noqa: S105 - a sentence
 # Fields of several kinds.
 SCOPE_FIELD: Final = Field(
     "scope",
@@ -219,6 +222,11 @@ def build_rejected_event(
     """Return the event if memory rejected the entry, or None for any other error, which fails the node."""
     reasons = getattr(fault, "reasons", None)
     return MemoryKeptOut(ctx.node_id, scope, key, list(reasons)) if reasons else None
+
+
+async def has_secret(ctx: NodeContext, value: Json) -> bool:
+    """Return whether a stored secret of the team or the workflow is in what a model may have written."""
+    return ctx.ports.secrets is not None and await ctx.ports.secrets.is_in(value)
 
 
 def build_written_event(hit: MemoryHit, node: str, scope: str) -> MemoryWritten:

@@ -24,12 +24,15 @@ from workflows.engine.nodes.memory.fact_operations import ADD, ASK, FORGET
 from workflows.engine.nodes.memory.facts import Decision, decide_facts
 from workflows.engine.nodes.memory.memory_access import (
     SCOPE_FIELD,
+    SECRET,
+    SECRET_REFUSED,
     TRUSTS_OUTSIDE_FIELD,
     build_quarantined_event,
     build_rejected_event,
     build_written_event,
     get_learning,
     get_memory,
+    has_secret,
     to_event_entry,
 )
 from workflows.engine.nodes.memory.model_text import HelperModel
@@ -313,6 +316,9 @@ def _build_outcome(change: LearnedFact, config: StoreConfig, ctx: NodeContext) -
 async def _store(arguments: dict[str, Any], config: StoreConfig, ctx: NodeContext) -> Outcome:
     """Store an entry. Raises the errors of memory, except its refusals, which are results."""
     memory, key = get_memory(ctx, config.scope), arguments["key"]
+    if await has_secret(ctx, [key, arguments["value"], arguments["metadata"]]):
+        refusal = MemoryKeptOut(ctx.node_id, config.scope, key, [SECRET])
+        return Outcome(key, events=(refusal,), reason=SECRET_REFUSED)
     try:
         entry = await memory.store(**arguments, ttl_seconds=config.ttl_seconds)
     except Exception as fault:

@@ -1,0 +1,37 @@
+"""The stored secrets of a team, so that what a model writes can be refused if one of them is in it."""
+
+from collections.abc import Iterator
+from functools import partial
+from uuid import UUID
+
+from accounts.tenancy import tenant
+from config.encryption.crypto import decrypt
+from config.redaction import Redactor, build_redactor
+from workflows.engine.language.document import Json
+from workflows.execution.journal.masking import load_secret_values
+from workflows.execution.threads import run_in_thread
+from workflows.models import Credential
+
+
+class StoredSecrets:
+    """Implements ``engine.ports.SecretPort`` for one attempt at a run, which reads the secrets when it first asks."""
+
+    def __init__(self, team_id: UUID, workflow_id: UUID) -> None:
+        self._load = partial(_build_redactor, team_id, workflow_id)
+        self._redactor: Redactor | None = None
+
+    async def is_in(self, value: Json) -> bool:
+        if self._redactor is None:
+            self._redactor = await run_in_thread(self._load)
+        return self._redactor.redact(value) != value
+
+
+def _build_redactor(team_id: UUID, workflow_id: UUID) -> Redactor:
+    with tenant([team_id]):
+        return build_redactor(_iter_secrets(team_id, workflow_id))
+
+
+def _iter_secrets(team_id: UUID, workflow_id: UUID) -> Iterator[str]:
+    for row in Credential.objects.unscoped().filter(team_id=team_id):
+        yield decrypt(bytes(row.secret))
+    yield from load_secret_values(workflow_id)
