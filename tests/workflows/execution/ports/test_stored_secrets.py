@@ -4,6 +4,7 @@ import base64
 from urllib.parse import quote
 
 import pytest
+from asgiref.sync import async_to_sync
 
 from accounts.tenancy import tenant
 from config.encryption.crypto import encrypt
@@ -14,32 +15,20 @@ from workflows.models import WorkflowSecret
 
 
 KEY, OTHER, PASSWORD = "sk-0123/456789abcdef", "sk-of-another-team", "workflow password 42"
+FORMS = (KEY, PASSWORD, quote(KEY, safe=""), base64.b64encode(KEY.encode()).decode())
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_secrets_of_the_team_and_the_workflow_are_recognized_in_every_form(
-    cast: Cast,
-) -> None:
-    workflow_id = await _store(cast)
-    secrets = StoredSecrets(cast.team_a.pk, workflow_id)
-
-    for text in (KEY, PASSWORD, quote(KEY, safe=""), base64.b64encode(KEY.encode()).decode()):
-        assert await secrets.is_in({"value": [f"It is {text}."]}), text
-    for text in (OTHER, "nothing", ""):
-        assert not await secrets.is_in({"value": [f"It is {text}."]}), text
-
-
-async def _store(cast: Cast):  # type: ignore[no-untyped-def]
-    from asgiref.sync import sync_to_async
-
-    return await sync_to_async(_store_now)(cast)
-
-
-def _store_now(cast: Cast):  # type: ignore[no-untyped-def]
+def test_secrets_of_the_team_and_the_workflow_are_recognized_in_every_form(cast: Cast) -> None:
     make_provider(cast.alice, secret=KEY)
+    make_provider(cast.carol, secret=OTHER)
     workflow = make_workflow(cast.alice)
     with tenant([cast.team_a.pk]):
         WorkflowSecret.objects.create(
             team_id=cast.team_a.pk, workflow=workflow, name="password", secret=encrypt(PASSWORD)
         )
-    return workflow.pk
+    is_in = async_to_sync(StoredSecrets(cast.team_a.pk, workflow.pk).is_in)
+
+    recognized = {text: is_in({"value": [f"It is {text}."]}) for text in (*FORMS, OTHER, "tea")}
+
+    assert recognized == {**dict.fromkeys(FORMS, True), OTHER: False, "tea": False}

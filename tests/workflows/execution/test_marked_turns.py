@@ -1,0 +1,158 @@
+"""The mark of outside text in the rows of a conversation: turns of workers, side by side, and of clients."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+
+from accounts.tenancy import tenant
+from memory import services
+from memory.models import Entry
+from memory.public import MemoryCaller
+from tests.factories.workflows import make_version, make_workflow
+from tests.support.cast import Cast
+from workflows.engine.earlier_turns import EarlierTurn
+from workflows.engine.runtime.events import RunFinished
+from workflows.execution import claims
+from workflows.execution.claims import Claim
+from workflows.execution.db import Database
+from workflows.execution.events.bus import Publisher
+from workflows.execution.journal.journal import DurableJournal
+from workflows.execution.journal.outbox import Outbox
+from workflows.execution.ports.client_calls import ClientCall
+from workflows.execution.ports.histories import ClientHistory
+from workflows.execution.worker import Worker
+from workflows.models import Conversation, Message, Run, Workflow
+from workflows.services.runs.runs import start_run
+
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CHAT = """
+version: 0.6.0
+kind: app
+app: {name: Tea, mode: advanced-chat}
+workflow:
+  graph:
+    nodes:
+      - {id: start, type: custom, data: {type: start, title: Start, variables: []}}
+      - {id: r, type: custom, data: {type: memory-recall, title: Recall, scope: user, key: tea}}
+      - {id: answer, type: custom, data: {type: answer, title: Answer, answer: "Tea: {{#r.results#}}"}}
+    edges:
+      - {id: a, source: start, target: r}
+      - {id: b, source: r, target: answer}
+"""
+
+
+@pytest.fixture
+def worker(settings: Any) -> Iterator[Worker]:
+    settings.REDIS_URL = ""
+    made = Worker(capacity=1)
+    made.start()
+    yield made
+    made.stop(0)
+
+
+@pytest.fixture
+def chat(cast: Cast) -> Workflow:
+    workflow = make_workflow(cast.alice, "Tea", CHAT)
+    make_version(cast.alice, workflow)
+    return workflow
+
+
+def remember(cast: Cast, origin: str) -> None:
+    caller = MemoryCaller(
+        cast.alice.principal, cast.team_a.pk, {"user_id": str(cast.alice.user.pk)}
+    )
+    services.remember(caller, scope="user", key="tea", value=f"Opens at nine, says {origin}")
+    with tenant([cast.team_a.pk]):
+        Entry.objects.unscoped().filter(key="tea").update(metadata={"origin": origin})
+
+
+def take_turn(cast: Cast, chat: Workflow, worker: Worker, **more: Any) -> Run:
+    run = start_run(cast.alice.principal, workflow=chat, query="When?", **more)
+    worker.execute_run(run.pk)
+    with tenant([cast.team_a.pk]):
+        run = Run.objects.unscoped().get(pk=run.pk)
+    assert run.status == "succeeded", run.error
+    return run
+
+
+def list_messages(cast: Cast) -> list[tuple[int, bool]]:
+    with tenant([cast.team_a.pk]):
+        rows = Message.objects.unscoped().order_by("number")
+        return list(rows.values_list("number", "is_untrusted"))
+
+
+def test_answer_says_whether_it_has_text_from_outside(
+    cast: Cast, chat: Workflow, worker: Worker
+) -> None:
+    remember(cast, "person")
+    take_turn(cast, chat, worker, conversation="c1")
+    remember(cast, "web")
+    take_turn(cast, chat, worker, conversation="c1")
+
+    assert list_messages(cast) == [(1, False), (2, True)]
+    assert list_outside(cast) == ["sys.answers"]
+
+
+async def test_turn_that_ends_later_takes_no_mark_of_another_away(
+    cast: Cast, chat: Workflow
+) -> None:
+    """It began before the other left its mark, and knows only its own."""
+    run = await sync_to_async(start_run)(
+        cast.alice.principal, workflow=chat, query="When?", conversation="c1"
+    )
+    db = Database()
+    claim = await claims.claim_run(db, run.pk, "tester")
+    assert claim is not None
+    await sync_to_async(mark_conversation)(cast, ["conversation.seen"])
+    state = {"status": "succeeded", "outputs": {}, "answer": "Nine", "outside": ["sys.answers"],
+             "variables": {}, "has_untrusted_outputs": True}  # fmt: skip
+
+    journal = DurableJournal(claim, db, Outbox(Publisher(None)))
+    await journal.finish(RunFinished("succeeded"), state)
+    journal.close()
+    await db.close()
+
+    outside = await sync_to_async(list_outside)(cast)
+    assert outside == ["conversation.seen", "sys.answers"]
+    assert await sync_to_async(list_messages)(cast) == [(1, True)]
+
+
+def mark_conversation(cast: Cast, names: list[str]) -> None:
+    with tenant([cast.team_a.pk]):
+        Conversation.objects.unscoped().update(outside=names)
+
+
+def list_outside(cast: Cast) -> list[str]:
+    with tenant([cast.team_a.pk]):
+        return list(Conversation.objects.unscoped().get().outside)
+
+
+def test_answers_that_a_client_sends_back_are_trusted_only_if_a_clean_run_gave_them(
+    cast: Cast, chat: Workflow, worker: Worker
+) -> None:
+    remember(cast, "person")
+    clean = take_turn(cast, chat, worker).outputs["answer"]
+    remember(cast, "web")
+    marked = take_turn(cast, chat, worker).outputs["answer"]
+    assert clean != marked
+    texts = [clean, marked, "I never said that"]
+    messages = [
+        {"role": role, "content": text}
+        for text in texts
+        for role, text in (("user", "When?"), ("assistant", text))
+    ]
+    last = take_turn(cast, chat, worker)
+    row = {"workflow_id": str(chat.pk), "subject": last.subject}
+    claim = Claim(last.pk, cast.team_a.pk, 1, 0, 0.0, row)
+
+    turns = async_to_sync(ClientHistory(claim, ClientCall(messages)).list_turns)(limit=None)
+
+    assert turns == [
+        EarlierTurn("When?", clean, False),
+        EarlierTurn("When?", marked, True),
+        EarlierTurn("When?", "I never said that", True),
+    ]
