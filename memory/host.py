@@ -233,6 +233,10 @@ class Host(Protocol):
         """Return the namespaces of a person's conversations and runs."""
         ...
 
+    def list_runs_of_person(self, team_id: UUID, subject: str) -> Sequence[str]:
+        """Return the ids of the runs for a person."""
+        ...
+
     def list_records_of_person(
         self, team_id: UUID, subject: str
     ) -> Iterable[tuple[str, Mapping[str, Json]]]:

@@ -205,6 +205,10 @@ class WorkflowsHost:
             namespaces += [f"ai:notes:{run_id}", f"ai:workflow:{run_id}"]
         return namespaces
 
+    def list_runs_of_person(self, team_id: UUID, subject: str) -> list[str]:
+        runs = Run.objects.unscoped().filter(erasure.match_person(subject), team_id=team_id)
+        return [str(pk) for pk in runs.values_list("pk", flat=True)]
+
     def list_records_of_person(self, team_id: UUID, subject: str) -> Iterator[Record]:
         return erasure.export_person(team_id, subject)
 

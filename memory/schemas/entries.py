@@ -311,7 +311,8 @@ class ReceiptOut(Body):
     """The receipt of an erasure or of its preview.
 
     ``tables`` counts the rows that were or would be erased, ``left`` those that a count afterwards
-    still finds, and ``kept`` those that stay.
+    still finds, and ``kept`` those that stay. ``to_decide`` are the ids of shared entries that runs for
+    the person wrote and in which others have words, too: nobody but a person can say what is whose.
     """
 
     subject: str
@@ -321,6 +322,7 @@ class ReceiptOut(Body):
     tables: dict[str, int]
     left: dict[str, int]
     kept: dict[str, int]
+    to_decide: list[str]
 
 
 class RestoreIn(Body):

@@ -66,6 +66,9 @@ class FakeHost:
     def list_participants(self, team_id: UUID, scope: str, key: str) -> frozenset[UUID]:
         return self.participants.get((scope, key), frozenset())
 
+    def list_runs_of_person(self, team_id: UUID, subject: str) -> list[str]:
+        return [run_id for run_id, person in self.subjects.items() if person == subject]
+
     def list_subjects(self, team_id: UUID, run_ids: Iterable[str]) -> Mapping[str, str]:
         return {run_id: self.subjects[run_id] for run_id in run_ids if run_id in self.subjects}
 

@@ -1,7 +1,7 @@
 """Erase a person: everything that memory stores for them, including the history, permanently.
 
-This covers their namespace and those of their test persons, their conversations and the runs for them; the host
-erases its data of these conversations and runs as well. The receipt states how many rows of each table were erased,
+This covers their namespace and those of their test persons, their conversations and the runs for them, and what these
+runs wrote elsewhere; the host erases its data of these conversations and runs as well. The receipt states how many rows of each table were erased,
 the same counts taken again afterwards, and what is kept.
 """
 
@@ -37,6 +37,12 @@ from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
 from memory.routing import find_external_provider
 from memory.services.erasure.erase_documents import erase_uploads, remove_originals
+from memory.services.erasure.erase_run_writes import (
+    RUN_WRITES,
+    TO_DECIDE,
+    erase_run_writes,
+    find_run_writes,
+)
 from memory.services.erasure.erase_sources import (
     count_sources,
     erase_sources,
@@ -63,6 +69,7 @@ class Receipt:
     """The receipt of an erasure or its preview.
 
     ``tables`` counts the rows that were or would be erased, ``left`` those found afterwards, ``kept`` those that stay.
+    ``to_decide`` are the ids of shared entries that runs for the person wrote, and in which others have words, too.
     """
 
     subject: str
@@ -72,6 +79,7 @@ class Receipt:
     tables: Mapping[str, int]
     left: Mapping[str, int]
     kept: Mapping[str, int]
+    to_decide: tuple[str, ...] = ()
 
 
 def erase(
@@ -104,21 +112,28 @@ def _erase(
         person_count = audit.count_persons(team_id, person_ids)
         erased_ids = [row.pk for row in namespaces]
         erase_in_host = partial(_erase_in_host, team_id, subject, runs, person_ids, erased_ids)
+        # Before the host erases the runs, which tell for whom they were.
+        run_ids = _list_run_ids(team_id, person_ids)
+        writes = find_run_writes(team_id, run_ids, erased_ids)
         has_sources = any(count_sources(team_id, person_ids, erased_ids).values())
-        has_data = bool(namespaces or person_count or has_sources) or any(
+        has_data = bool(namespaces or person_count or has_sources or run_ids) or any(
             erase_in_host(dry_run=True).values()
         )
         _check_permission(caller, subject, has_data)
-        kept = {"accounts_auditentry": _count_audit_entries(team_id, namespaces, person_ids)}
+        kept = {
+            "accounts_auditentry": _count_audit_entries(team_id, namespaces, person_ids),
+            TO_DECIDE: len(writes.mixed),
+        }
         tables: dict[str, int] = {}
         if not dry_run:
             # Locking order: the host's rows, such as runs, always come before memory's.
             host_tables = erase_in_host(dry_run=False)
-            shared = list_source_namespaces(team_id, person_ids)
+            shared = list_source_namespaces(team_id, person_ids) | writes.namespaces
             rows.lock_namespaces(team_id, {*(row.text for row in namespaces), *shared})
             _clear_external(team_id, namespaces, cleared)
             tables = {"elsewhere": cleared.total(), "sharing": access.end_sharing(namespaces)}
             tables |= erase_sources(caller, person_ids, erased_ids)
+            tables |= erase_run_writes(caller, writes)
             tables |= erase_uploads(team_id, person_ids, erased_ids)
             wiki_jobs = {"memory_wikijob": _erase_wiki_jobs(erased_ids, person_ids)}
             tables |= _erase_namespaces(erased_ids) | wiki_jobs | host_tables
@@ -126,9 +141,11 @@ def _erase(
             audit.forget_persons(team_id, person_ids)
             tables |= {AUDIT_PERSONS_TABLE: person_count}
         left = _count_rows(team_id, namespaces, person_ids) | erase_in_host(dry_run=True)
+        left |= {RUN_WRITES: len(find_run_writes(team_id, run_ids, erased_ids).own)}
         tables = left if dry_run else tables
         now, count = timezone.now(), len(namespaces)
-        receipt = Receipt(subject, dry_run, now, count, tables, left, kept)
+        to_decide = tuple(str(entry.pk) for entry in writes.mixed)
+        receipt = Receipt(subject, dry_run, now, count, tables, left, kept, to_decide)
         if not dry_run:
             _record(caller, receipt)
     return receipt
@@ -204,6 +221,12 @@ def _list_person_ids(team_id: UUID, subject: str, namespaces: Iterable[Namespace
     return sorted({subject, *ids, *audit.list_personas(team_id, subject)})
 
 
+def _list_run_ids(team_id: UUID, person_ids: Iterable[str]) -> list[str]:
+    host = get_host()
+    run_ids = (host.list_runs_of_person(team_id, person_id) for person_id in person_ids)
+    return list(dict.fromkeys(chain.from_iterable(run_ids)))
+
+
 def _list_persona_namespaces(team_id: UUID, subject: str) -> list[str]:
     try:
         player = UUID(subject)
@@ -273,5 +296,5 @@ def _build_name(person_id: str) -> str:
 def _record(caller: MemoryCaller, receipt: Receipt) -> None:
     tables = {"tables": dict(receipt.tables), "left": dict(receipt.left)}
     subject = audit.anonymize(_build_name(receipt.subject))
-    detail = {"namespaces": receipt.namespaces, **tables}
+    detail = {"namespaces": receipt.namespaces, "to_decide": len(receipt.to_decide), **tables}
     record(caller, "memory.erased", subject, detail, is_hidden=True)

@@ -59,12 +59,12 @@ def erase_sources(
     """Erase the person's sources and what pages say because of them; return the number of both."""
     counts = {SOURCES: 0, PAGES: 0}
     for entries in _group_sources(caller.team_id, person_ids, erased):
-        access = _open(caller, entries[0].namespace)
+        access = open_namespace(caller, entries[0].namespace)
         source_ids = _list_source_ids(entries)
         pages = list(_find_pages(access.claim(), source_ids))
         # What a model found in the pages may quote the person.
         WikiJob.objects.unscoped().filter(namespace=entries[0].namespace).delete()
-        _erase_entries(access, entries)
+        erase_entries(access, entries)
         for page in pages:
             _cut_page(access, page, source_ids)
         counts[SOURCES] += len(entries)
@@ -94,7 +94,7 @@ def _list_source_ids(entries: Iterable[Entry]) -> frozenset[str]:
     return frozenset(get_text(entry.value, "id") for entry in entries)
 
 
-def _open(caller: MemoryCaller, row: Namespace) -> NamespaceAccess:
+def open_namespace(caller: MemoryCaller, row: Namespace) -> NamespaceAccess:
     """Open the namespace without a permission check: the erasure itself was permitted."""
     parsed = parse_namespace(row.text)
     app_id = parsed.ids[0] if parsed.text.startswith("global:") else ""
@@ -125,7 +125,7 @@ def _cut_page(access: NamespaceAccess, row: Entry, source_ids: frozenset[str]) -
         left = (s for s in list_sources(store, access.text) if s.id not in source_ids)
         trimmed = compile_by_rules(page, {source.id: source for source in left}, access.now)
     if not is_in_use or not trimmed.content.strip():
-        _erase_entries(access, [row])
+        erase_entries(access, [row])
         return
     if trimmed != page:
         _write(access, trimmed)
@@ -138,7 +138,7 @@ def _write(access: NamespaceAccess, page: KnowledgePage) -> None:
     KnowledgeStore(access.text, store, clock=lambda: access.now).update_page(page)
 
 
-def _erase_entries(access: NamespaceAccess, entries: Sequence[Entry]) -> None:
+def erase_entries(access: NamespaceAccess, entries: Sequence[Entry]) -> None:
     """Forget the entries that are in use, which corrects the search index and the counts, and delete all for good."""
     living = [entry for entry in entries if entry.deleted_at is None]
     if living:

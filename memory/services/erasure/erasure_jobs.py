@@ -19,7 +19,7 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
 from memory.core.identifiers import normalize_identifier
-from memory.models import Erasure
+from memory.models import Entry, Erasure
 from memory.models.jobs import JobStatus
 from memory.services.erasure.erase import Receipt, erase
 from memory.services.gateway.caller import MemoryCaller, select_visible
@@ -93,6 +93,16 @@ def get_erasure(caller: MemoryCaller, erasure_id: UUID) -> Erasure:
     if erasure is None:
         raise NotFound(_("Receipt not found."))
     return erasure
+
+
+def list_entries_to_decide(caller: MemoryCaller, erasure: Erasure) -> list[Entry]:
+    """Return the entries of the receipt in which others have words, too, as far as they exist and the caller sees them."""
+    ids = (erasure.receipt or {}).get("to_decide") or ()
+    if not ids:
+        return []
+    with tenant([caller.team_id]):
+        rows = select_visible(caller, Entry).filter(pk__in=ids, deleted_at=None)
+        return list(rows.select_related("namespace").order_by("namespace_id", "key", "id"))
 
 
 def list_erasures(caller: MemoryCaller, limit: int = 20) -> list[Erasure]:

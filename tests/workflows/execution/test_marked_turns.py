@@ -97,15 +97,15 @@ def test_answer_says_whether_it_has_text_from_outside(
     assert list_outside(cast) == ["sys.answers"]
 
 
-async def test_turn_that_ends_later_takes_no_mark_of_another_away(
-    cast: Cast, chat: Workflow
-) -> None:
+@pytest.fixture
+def turn(cast: Cast, chat: Workflow) -> Run:
+    return start_run(cast.alice.principal, workflow=chat, query="When?", conversation="c1")
+
+
+async def test_turn_that_ends_later_takes_no_mark_of_another_away(cast: Cast, turn: Run) -> None:
     """It began before the other left its mark, and knows only its own."""
-    run = await sync_to_async(start_run)(
-        cast.alice.principal, workflow=chat, query="When?", conversation="c1"
-    )
     db = Database()
-    claim = await claims.claim_run(db, run.pk, "tester")
+    claim = await claims.claim_run(db, turn.pk, "tester")
     assert claim is not None
     await sync_to_async(mark_conversation)(cast, ["conversation.seen"])
     state = {"status": "succeeded", "outputs": {}, "answer": "Nine", "outside": ["sys.answers"],

@@ -9,7 +9,7 @@ from workflows.engine.language.config_errors import describe_missing
 from workflows.engine.language.document import Document, Json, Mode, NodeSpec
 from workflows.engine.language.failure_policy import read_policy
 from workflows.engine.language.memory_usage import MEMORY_FIELDS, RECALL_FIELD
-from workflows.engine.language.problems import Problem, build_warning
+from workflows.engine.language.problems import Problem, build_warning, select_errors
 from workflows.engine.language.validation.suggestions import Suggester
 
 
@@ -46,7 +46,10 @@ def _find_node_problems(
         yield build_warning("kind.unknown", message, node=node.id, field="type")
         return
     kind = kinds[node.kind]
-    yield from kind.check(node) or _find_empty_fields(node, kind)
+    problems = kind.check(node)
+    yield from problems
+    if not select_errors(problems):
+        yield from _find_empty_fields(node, kind)
     yield from _find_scope_problems(node, kind)
     yield from read_policy(node, kind.retry)[1]
     for name in () if has_memory else MEMORY_FIELDS:
