@@ -117,10 +117,11 @@ async def test_person_is_asked_before_an_agent_forgets_after_it_read_outside(
     handle = runner.start(inputs={"q": "?"}, system=ANA)
     [wait] = (await handle.result()).open_waits
     form: Any = wait.wait.form
-    assert (form["type"], form["tool"], form["arguments"]) == (
+    assert (form["type"], form["tool"], form["arguments"], form["cause"]) == (
         "approval",
         "forget",
         {"key": "door"},
+        "forgets_for_outside",
     )
     assert len(provider.living("user:ana")) == 1
 
@@ -181,6 +182,7 @@ async def test_memory_leaves_only_if_a_person_allows_it(way: str, memory: str) -
     handle = runner.start(inputs={"q": "door"}, system=ANA)
     paused = await handle.result()
     assert (paused.status, len(tools.ledger)) == (RunStatus.PAUSED, 1)
+    assert [wait.wait.form["cause"] for wait in paused.open_waits] == ["takes_memory_outside"]
 
     _handle, result = await answer_wait(runner, handle, "refuse")
 

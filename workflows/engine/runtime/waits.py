@@ -9,7 +9,8 @@ The form of a wait, which a person is shown:
 - ``answerers``: who may answer, as keys of ``engine.answerers``; without any, the run's own people and whoever has the link;
 - ``remind_after``, ``escalate_after`` and ``escalate_to``: seconds until a reminder and an escalation, and its keys;
 - ``actions``: the buttons, each with ``id``, ``title`` and ``style``; a form without any has one that sends it;
-- ``tool`` and ``arguments`` of an approval: what would be called, with the arguments that would be sent;
+- ``tool`` and ``arguments`` of an approval: what would be called, with the arguments that would be sent; ``cause``: why a
+  person is asked although the author didn't say so, of ``FORGETS_FOR_OUTSIDE`` and ``TAKES_MEMORY_OUTSIDE``;
 - ``call`` of an approval: a digest of that call, with which the answer is valid for this call alone;
 - ``node`` and ``arguments`` of an uncertain step: what was called, perhaps.
 """
@@ -40,6 +41,9 @@ OUTPUTS: Final = "outputs"
 HAPPENED: Final = "happened"
 AGAIN: Final = "again"
 STOP: Final = "stop"  # whoever stores this answer stops the run
+# What text from outside may have told a model: to forget something, or to send a memory away.
+FORGETS_FOR_OUTSIDE: Final = "forgets_for_outside"
+TAKES_MEMORY_OUTSIDE: Final = "takes_memory_outside"
 # The buttons of an approval.
 ALLOW: Final = "allow"
 REFUSE: Final = "refuse"

@@ -61,6 +61,7 @@ from workflows.engine.nodes.memory.memory_access import SECRET_REFUSED, has_secr
 from workflows.engine.ports import MemoryHit, Message, ModelRequest, Origin, Usage
 from workflows.engine.runtime.step_parts import PartResult, StepParts
 from workflows.engine.runtime.step_records import StepError
+from workflows.engine.runtime.waits import FORGETS_FOR_OUTSIDE, TAKES_MEMORY_OUTSIDE
 from workflows.engine.sub_workflows.spending import SpendingLimits, leave_for_call
 from workflows.engine.text_rendering import as_text
 from workflows.engine.tool_calls import ToolCall, ToolResult, ToolSpec
@@ -386,12 +387,20 @@ class AgentSession:
                 self.mark_untrusted(("reason",))
             return call
         try:
-            ask_for_approval(self.ctx, self.config, call.part, _describe_asked(call))
+            asked = replace(_describe_asked(call), cause=self._get_cause(call))
+            ask_for_approval(self.ctx, self.config, call.part, asked)
         except Refused as refusal:
             if refusal.is_untrusted:
                 self.mark_untrusted(("reason",))
             return replace(call, error=str(refusal))
         return call
+
+    def _get_cause(self, call: PreparedCall) -> str:
+        """Return why a person is asked about a call for which its author asked nobody."""
+        if not call.asks_person:
+            return TAKES_MEMORY_OUTSIDE
+        is_memory = call.tool is not None and call.tool.description["source"] == MEMORY_SOURCE
+        return FORGETS_FOR_OUTSIDE if is_memory else ""
 
     def _add_result(self, call: PreparedCall, outputs: Mapping[str, Any]) -> ToolResult:
         """Note a result, and return it with the text that the model is given."""

@@ -6,7 +6,7 @@ from typing import Final
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.untrusted import is_influenced
-from workflows.engine.runtime.waits import ALLOW, APPROVAL_ACTIONS, Wait
+from workflows.engine.runtime.waits import ALLOW, APPROVAL_ACTIONS, FORGETS_FOR_OUTSIDE, Wait
 
 
 FORGET: Final = "forget"
@@ -26,6 +26,7 @@ def may_forget(
         "type": "approval",
         "content": "",
         "tool": FORGET,
+        "cause": FORGETS_FOR_OUTSIDE,
         "arguments": {name: value for name, value in selection.items() if value},
         "inputs": [],
         "actions": [dict(action) for action in APPROVAL_ACTIONS],

@@ -49,6 +49,7 @@ class AskedCall:
     tool_name: str
     arguments: Mapping[str, Json]
     version: str = ""  # of the tool
+    cause: str = ""  # why a person is asked although the author didn't say so
 
     @property
     def digest(self) -> str:
@@ -113,6 +114,7 @@ def build_form(call: AskedCall, approvers: Iterable[Answerer] = ()) -> dict[str,
         "arguments": dict(call.arguments),
         "call": call.digest,
         "answerers": build_keys(approvers),
+        **({"cause": call.cause} if call.cause else {}),
         "inputs": [
             {
                 "name": REASON_FIELD,
