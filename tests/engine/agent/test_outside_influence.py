@@ -182,7 +182,8 @@ async def test_memory_leaves_only_if_a_person_allows_it(way: str, memory: str) -
     handle = runner.start(inputs={"q": "door"}, system=ANA)
     paused = await handle.result()
     assert (paused.status, len(tools.ledger)) == (RunStatus.PAUSED, 1)
-    assert [wait.wait.form["cause"] for wait in paused.open_waits] == ["takes_memory_outside"]
+    forms: list[Any] = [wait.wait.form for wait in paused.open_waits]
+    assert [form["cause"] for form in forms] == ["takes_memory_outside"]
 
     _handle, result = await answer_wait(runner, handle, "refuse")
 

@@ -23,7 +23,7 @@ class StoredSecrets:
     async def is_in(self, value: Json) -> bool:
         if self._redactor is None:
             self._redactor = await run_in_thread(self._load)
-        return self._redactor.redact(value) != value
+        return bool(self._redactor.redact(value) != value)
 
 
 def _build_redactor(team_id: UUID, workflow_id: UUID) -> Redactor:
