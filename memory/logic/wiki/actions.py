@@ -7,7 +7,6 @@ from typing import Final
 
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry
-from memory.logic.entries.origins import get_untrusted_origin
 from memory.logic.knowledge.page_queries import build_page_json
 from memory.logic.knowledge.page_requests import MERGE
 from memory.logic.knowledge.wiki_sources import WikiSource, parse_source
@@ -85,10 +84,8 @@ def perform_action(
 
 def _build_report(wiki: Wiki, data: Mapping[str, Json]) -> WikiResult:
     """Return data about the whole wiki. Titles and sentences of any page or source may be in it."""
-    pages = wiki.pages.entries_by_key.values()
-    is_untrusted = any(get_untrusted_origin(entry.metadata) for entry in pages)
-    is_untrusted = is_untrusted or any(source.origin for source in wiki.list_sources())
-    return WikiResult(data, is_untrusted=is_untrusted)
+    parts = (*wiki.pages.list_pages(), *wiki.list_sources())
+    return WikiResult(data, is_untrusted=any(part.origin for part in parts))
 
 
 def describe_source(source: WikiSource) -> dict[str, Json]:

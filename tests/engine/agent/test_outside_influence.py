@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from memory.core.records import StoreParams, Tier
+from memory.logic.knowledge.page_requests import write_drafts
 from memory.providers.in_memory import InMemoryProvider
 from tests.engine.agent.scripted import (
     MODEL,
@@ -145,6 +146,28 @@ async def test_forgetting_before_anything_was_read_is_not_asked_again_by_a_later
 
     assert result.status is RunStatus.SUCCEEDED
     assert [name for name, *_rest in tools.ledger] == ["fetch"]
+
+
+# -- reports about a wiki ------------------------------------------------------------------------
+
+WIKI_TOOLS = ("list_stale", "lint_pages", "wiki_log")
+
+
+@pytest.mark.parametrize("tool", WIKI_TOOLS)
+@pytest.mark.parametrize("origin", ["web", "person"])
+async def test_report_about_pages_from_outside_brings_their_mark(tool: str, origin: str) -> None:
+    """Their titles and sentences are in it."""
+    provider, model = InMemoryProvider(), ScriptedModel(("", [call(tool)]), REMEMBER, "Stored")
+    page = {"title": "Tea", "content": "It grows in Assam.", "origin": origin}
+    write_drafts([page], provider, "global:wiki")
+    memory_tools = {**{name: ["global"] for name in WIKI_TOOLS}, "remember": ["user"]}
+    runner = WorkflowRunner(chat(memory_tools=memory_tools), models=model, memory=provider)
+
+    result = await runner.run(system={**ANA, "app_id": "wiki"})
+
+    assert result.status is RunStatus.SUCCEEDED, result.error
+    expected = Tier.QUARANTINE if origin == "web" else Tier.LONG_TERM
+    assert [entry.tier for entry in provider.living("user:ana").values()] == [expected]
 
 
 # -- what goes outside ---------------------------------------------------------------------------
