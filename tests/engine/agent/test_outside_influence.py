@@ -267,7 +267,7 @@ WEB = {"source": "builtin", "name": "web_page"}
 DRAWN = [
     ({"memory_tools": {"recall": ["user"]}, "tools": [WEB]}, ["tools"]),
     ({"enhanced_memory": {"enabled": True, "scope": "user"}, "tools": [WEB]}, ["tools"]),
-    ({"memory_tools": {"recall": ["user"]}, "merge": ["shop"]}, ["tools"]),
+    ({"memory_tools": {"recall": ["user"]}, "merge": ["shop"]}, []),
     ({"memory_tools": {"recall": ["user"]}, "tools": [{**WEB, "needs_approval": True}]}, []),
     ({"memory_tools": {"recall": ["user"]}, "tools": [{**WEB, "enabled": False}]}, []),
     ({"memory_tools": {"recall": ["user"]}, "tools": [{**WEB, "name": "calculator"}]}, []),

@@ -192,11 +192,14 @@ def _list_outside_tools(config: AgentConfig) -> list[AgentTool]:
 
 
 def _find_outside_problems(node_id: str, config: AgentConfig) -> Iterator[Problem]:
-    """Warn of an agent whose tools could be told by a page to send away what it remembers."""
+    """Warn of an agent whose tools could be told by a page to send away what it remembers.
+
+    The functions of merged workflows have their settings there.
+    """
     names = [
-        tool.provider if tool.name == ALL_TOOLS else tool.name
+        tool.name
         for tool in _list_outside_tools(config)
-        if not tool.needs_approval
+        if not tool.needs_approval and tool.name != ALL_TOOLS
     ]
     if config.has_memory and names:
         message = (
