@@ -171,6 +171,10 @@ class AgentSession:
         self._has_read_untrusted = True
         self.ctx.record_untrusted_keys(keys)
 
+    def add_shown_memories(self, hits: Sequence[MemoryHit]) -> None:
+        """Note memories that the model is shown after the first prompt, to recognize them in the arguments of a call."""
+        self._shown_memories.add(as_text(hit.value) for hit in hits)
+
     # -- calls ------------------------------------------------------------------------------------
 
     async def call_model(
@@ -193,7 +197,6 @@ class AgentSession:
         """
         stream = stream or SilentStream()
         messages = self._fit(messages, tools)
-        self._shown_memories.add(as_text(hit.value) for hit in memories)
         is_recorded = True
         limit = self.get_seconds_left() if seconds is None else seconds
 

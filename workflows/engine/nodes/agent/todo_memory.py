@@ -95,6 +95,7 @@ class TodoMemory:
             part, MEMORY_KIND, call, inputs={"query": query}
         )
         hits = read_records(outputs["memories"])
+        self._session.add_shown_memories(hits)
         untrusted = [hit.key for hit in hits if is_untrusted_memory(hit.metadata)]
         if untrusted:
             self._session.mark_untrusted(untrusted)
