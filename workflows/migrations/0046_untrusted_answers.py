@@ -6,7 +6,7 @@ from config.sql import replace_functions
 
 
 class Migration(migrations.Migration):
-    dependencies = [("workflows", "0044_one_kind_of_cases")]
+    dependencies = [("workflows", "0045_limits_of_child_runs")]
 
     operations = [
         migrations.AddField(
