@@ -80,12 +80,13 @@ def _clean(redactor: Redactor, secrets: tuple[str, ...], text: str) -> str:
 
 def _says(word: str, secrets: tuple[str, ...]) -> bool:
     """Return whether a word says a secret after it is decoded."""
-    known, texts = {word}, {word}
+    texts = {word}
+    earlier_texts = {word}
     for _depth in range(MAX_DECODINGS):
-        texts = {decoded for text in texts for decoded in _decode(text)} - known
+        texts = {decoded for text in texts for decoded in _decode(text)} - earlier_texts
         if any(secret in text for text in texts for secret in secrets):
             return True
-        known |= texts
+        earlier_texts |= texts
     return False
 
 

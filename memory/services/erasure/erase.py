@@ -141,7 +141,7 @@ def _erase(
             audit.forget_persons(team_id, person_ids)
             tables |= {AUDIT_PERSONS_TABLE: person_count}
         left = _count_rows(team_id, namespaces, person_ids) | erase_in_host(dry_run=True)
-        left |= {RUN_WRITES: len(find_run_writes(team_id, run_ids, erased_ids).own)}
+        left |= {RUN_WRITES: len(find_run_writes(team_id, run_ids, erased_ids).erasable)}
         tables = left if dry_run else tables
         now, count = timezone.now(), len(namespaces)
         to_decide = tuple(str(entry.pk) for entry in writes.mixed)

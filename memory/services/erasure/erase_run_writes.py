@@ -29,12 +29,12 @@ _WRITING: Final = (Operation.STORE, Operation.EDIT)
 class RunWrites:
     """The entries that runs for a person wrote: with words of these runs only, and with words of others, too."""
 
-    own: tuple[Entry, ...] = ()
+    erasable: tuple[Entry, ...] = ()
     mixed: tuple[Entry, ...] = ()
 
     @property
     def namespaces(self) -> set[str]:
-        return {entry.namespace.text for entry in self.own}
+        return {entry.namespace.text for entry in self.erasable}
 
 
 def find_run_writes(
@@ -46,31 +46,31 @@ def find_run_writes(
     """
     if not run_ids:
         return RunWrites()
-    written = Revision.objects.unscoped().filter(
+    revisions = Revision.objects.unscoped().filter(
         team_id=team_id, run_id__in=list(run_ids), operation__in=_WRITING
     )
     entries = (
         Entry.objects.unscoped()
-        .filter(team_id=team_id, pk__in=written.values("entry_id"))
+        .filter(team_id=team_id, pk__in=revisions.values("entry_id"))
         .exclude(namespace__in=list(erased))
         .exclude(category=SOURCE_CATEGORY)
         .select_related("namespace")
         .order_by("namespace_id", "id")
     )
-    own: list[Entry] = []
+    erasable: list[Entry] = []
     mixed: list[Entry] = []
     for entry in entries:
         if not _has_sources(entry.value):
-            (mixed if _has_words_of_others(entry, run_ids) else own).append(entry)
-    return RunWrites(tuple(own), tuple(mixed))
+            (mixed if _has_words_of_others(entry, run_ids) else erasable).append(entry)
+    return RunWrites(tuple(erasable), tuple(mixed))
 
 
 @retry_on_conflict
 def erase_run_writes(caller: MemoryCaller, writes: RunWrites) -> dict[str, int]:
-    for _namespace, entries in groupby(writes.own, attrgetter("namespace_id")):
+    for _namespace, entries in groupby(writes.erasable, attrgetter("namespace_id")):
         rows = list(entries)
         erase_entries(open_namespace(caller, rows[0].namespace), rows)
-    return {RUN_WRITES: len(writes.own)}
+    return {RUN_WRITES: len(writes.erasable)}
 
 
 def _has_words_of_others(entry: Entry, run_ids: Sequence[str]) -> bool:

@@ -25,9 +25,9 @@ def list_descendants(pid: int) -> list[psutil.Process]:
     return []
 
 
-def kill_session(session: str, known: Iterable[psutil.Process]) -> None:
+def kill_session(session: str, processes: Iterable[psutil.Process]) -> None:
     """Kill these processes, their descendants, and all others of the session."""
-    targets = {each for process in known for each in (process, *list_descendants(process.pid))}
+    targets = {each for process in processes for each in (process, *list_descendants(process.pid))}
     for _round in range(_MAX_ROUNDS):
         running = [each for each in {*targets, *_iter_session(session)} if _kill(each)]
         if not running:

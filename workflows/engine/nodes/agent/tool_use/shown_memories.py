@@ -80,14 +80,14 @@ def collect_memories(
         is_recalled(selector, ctx.recalled) for selector in query
     )
     questions = (message.text for message in reversed(messages) if message.role == "user")
-    shown = ShownMemories(next(questions, "") if is_own else "")
-    shown.add(as_text(hit.value) for hit in hits)
-    shown.add(
+    memories = ShownMemories(next(questions, "") if is_own else "")
+    memories.add(as_text(hit.value) for hit in hits)
+    memories.add(
         as_text(ctx.pool.get_or_none(selector))
         for selector in config.selectors
         if is_recalled(selector, ctx.recalled)
     )
-    return shown
+    return memories
 
 
 def iter_texts(value: Json) -> Iterator[str]:
@@ -135,7 +135,7 @@ def _decode(text: str) -> Iterator[str]:
     plain = unquote_plus(unquote_plus(text))
     yield plain
     for pattern, decode in _ENCODINGS:
-        yield " ".join(filter(None, (_read(decode, found) for found in pattern.findall(plain))))
+        yield " ".join(filter(None, (_read(decode, match) for match in pattern.findall(plain))))
 
 
 def _read(decode: Callable[[str], bytes], text: str) -> str:
