@@ -60,7 +60,7 @@ def test_repetition_is_seen(sentence: str, expected: bool):
 def test_importance_adds_up_what_speaks_for_it(judge: Judge):
     """seed 1, second stage: importance scoring."""
     plain = compute_importance({"summary": "Ran."}, "execution", judge)
-    told = "Remember: the deadline is 31 March because of tax."
+    told = "Remember: our deadline is 31 March because of tax."
 
     assert plain == 0.1
     assert compute_importance("tea", "learning", judge) == 0.35
