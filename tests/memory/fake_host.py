@@ -1,6 +1,6 @@
 """A host without workflows, for tests of memory alone."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
@@ -37,6 +37,18 @@ class FakeNodeTrials:
 
 
 @dataclass
+class FakeLeakAreas:
+    own: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+    holes: Mapping[str, Sequence[tuple[Any, str, Callable[..., Any]]]] = field(default_factory=dict)
+
+    def fill(
+        self, principal: Principal, team_id: UUID, run_id: str, secrets: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        return {}
+
+
+@dataclass
 class FakeHost:
     """Answers from its fields and records what it was asked to curate and to erase."""
 
@@ -59,6 +71,7 @@ class FakeHost:
     embedding_models: dict[UUID, EmbeddingModel] = field(default_factory=dict)
     embedding_calls: list[tuple[UUID, EmbeddingCall]] = field(default_factory=list)
     node_trials: FakeNodeTrials = field(default_factory=FakeNodeTrials)
+    leak_areas: FakeLeakAreas = field(default_factory=FakeLeakAreas)
 
     def list_names(self, team_id: UUID, scope: str, ids: Sequence[str]) -> Mapping[str, str]:
         return {id_: self.names[scope, id_] for id_ in ids if (scope, id_) in self.names}

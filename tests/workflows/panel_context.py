@@ -15,7 +15,9 @@ def build_panel_context(document: Document, node: NodeSpec) -> dict[str, Any]:
     """Return what ``inspector/_node.html`` is drawn with, for a person who may edit."""
     return {
         **panel._build_node_context(document, node, 1, []),
-        **dict.fromkeys(("model_choices", "fallback_choices", "rerank_choices"), ModelChoices(())),
+        **dict.fromkeys(
+            ("model_choices", "fallback_choices", "rerank_choices"), ModelChoices((), ())
+        ),
         "tool_choices": ToolChoices(()),
         "people_choices": {},
         "answerer_types": [(value, translation.gettext(label)) for value, label in TYPES],

@@ -42,8 +42,8 @@ def find_holding(judge: Judge, sentences: Sequence[str], recalled: Sequence[str]
             holding += left
         elif sentence not in gone:
             holding += (sentence, *left)
-    clauses = [text for text in dict.fromkeys(holding) if text in gone]
-    return Holding(frozenset(gone.difference(holding)), tuple(clauses))
+    rest = tuple(text for text in dict.fromkeys(holding) if text in gone)
+    return Holding(frozenset(gone.difference(holding)), rest)
 
 
 class _Conversation:

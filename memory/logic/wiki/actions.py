@@ -84,8 +84,11 @@ def perform_action(
 
 def _build_report(wiki: Wiki, data: Mapping[str, Json]) -> WikiResult:
     """Return data about the whole wiki. Titles and sentences of any page or source may be in it."""
-    parts = (*wiki.pages.list_pages(), *wiki.list_sources())
-    return WikiResult(data, is_untrusted=any(part.origin for part in parts))
+    origins = [
+        *(page.origin for page in wiki.pages.list_pages()),
+        *(source.origin for source in wiki.list_sources()),
+    ]
+    return WikiResult(data, is_untrusted=any(origins))
 
 
 def describe_source(source: WikiSource) -> dict[str, Json]:

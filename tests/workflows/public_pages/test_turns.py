@@ -15,7 +15,7 @@ from tests.workflows.dify_api.apps import build_chat, publish
 from tests.workflows.files.made import PNG
 from tests.workflows.public_pages.conftest import Visitor, find_run, newest_run, read
 from tests.workflows.public_pages.test_visitors import collect
-from workflows.engine.nodes.agent.tool_use.approval import build_form
+from workflows.engine.nodes.agent.tool_use.approval import AskedCall, build_form
 from workflows.models import PublicPage, Run, RunWait, StoredFile, Workflow
 from workflows.services.public_pages.settings import change_page
 
@@ -97,7 +97,7 @@ def test_visitor_answers_a_question_and_nobody_else_does(visitor: Visitor, stran
 
 def test_decision_about_a_tool_is_not_shown_to_a_visitor(visitor: Visitor):
     run = visitor.say("Pay it")
-    wait = pause(run, build_form("shop.pay", {"account": "secret-42"}))
+    wait = pause(run, build_form(AskedCall("shop.pay", {"account": "secret-42"})))
 
     text = visitor.get(f"turns/{run.pk}/waits/").content.decode()
     assert "Somebody else has to decide something first." in text

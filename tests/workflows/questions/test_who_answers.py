@@ -17,7 +17,7 @@ from tests.factories.workflows import make_conversation, make_workflow
 from tests.support.cast import Cast, make_key
 from tests.workflows.questions.asking import ask_people, list_inbox, load, make_group, pay
 from workflows.engine.answerers import Answerer
-from workflows.engine.nodes.agent.tool_use.approval import build_form
+from workflows.engine.nodes.agent.tool_use.approval import AskedCall, build_form
 from workflows.errors import WaitClosed
 from workflows.models import Run, RunWait
 from workflows.services.runs import waits
@@ -74,7 +74,7 @@ def test_those_whom_a_question_asks_answer_it_and_for_the_others_it_is_not_there
 
 
 def test_approval_of_a_call_is_given_by_those_whom_the_agent_names(cast: Cast) -> None:
-    form: Any = build_form("send", {"to": "ana"}, [Answerer(type="role", value="admin")])
+    form: Any = build_form(AskedCall("send", {"to": "ana"}), [Answerer(type="role", value="admin")])
     wait = ask_people(cast.bob, *form["answerers"], form=form)
     url = reverse("workflows:answer_wait", args=[wait.run_id, wait.pk])
 

@@ -129,11 +129,11 @@ def test_recorded_hits_keep_their_notes_and_those_of_older_runs_have_none() -> N
     assert read_records([plain])[0].value == OSLO
 
 
-HELD = {
+HELD: dict[str, Any] = {
     "valid_from": datetime(2024, 5, 7, tzinfo=UTC),
     "valid_until": datetime(2026, 3, 3, tzinfo=UTC),
 }
-UNTIL = {"valid_until": HELD["valid_until"]}
+UNTIL: dict[str, Any] = {"valid_until": HELD["valid_until"]}
 
 
 def test_former_entry_says_until_when_it_held() -> None:
