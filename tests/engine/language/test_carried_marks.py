@@ -56,7 +56,9 @@ def test_node_of_every_kind_that_reads_outside_text_in_any_field_has_untrusted_o
 
 
 @pytest.mark.parametrize(
-    "kind", [kind for kind in KINDS.values() if kind.execution is Execution.PLAIN], ids=str
+    "kind",
+    [kind for kind in KINDS.values() if kind.execution is Execution.PLAIN],
+    ids=lambda kind: kind.name,
 )
 def test_node_of_every_kind_that_outside_text_chose_has_untrusted_outputs(kind: AnyKind) -> None:
     made = document(
