@@ -2,49 +2,18 @@
 
 import asyncio
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tests.workflows.llm.offline_requests import ORIGIN, Hit, ask
 from workflows.engine.errors import ModelNeeded
 from workflows.engine.nodes.memory.entry_keys import build_key
-from workflows.engine.ports import ImagePart, Message, ModelChunk, ModelRequest, Origin, Role
+from workflows.engine.ports import ImagePart, ModelChunk, ModelRequest, Role
 from workflows.llm.offline import LABELS, OfflineModels
 from workflows.llm.offline.phrases import PHRASES
 from workflows.llm.offline.provider import build_answer
-
-
-ORIGIN = Origin(run_id="r1", node_id="llm", idempotency_key="r1:llm")
-
-
-@dataclass(frozen=True)
-class Hit:
-    value: Any
-    key: str = "exchange_0198c2"
-    score: float | None = 0.7
-    id: str = "m1"
-    namespace: str = "user:ana"
-    metadata: dict[str, Any] = field(default_factory=dict)
-
-
-def ask(
-    text: str,
-    *hits: Hit,
-    system: str = "",
-    history: tuple[tuple[Role, str], ...] = (),
-    **more: Any,
-) -> ModelRequest:
-    messages = [Message("system", system)] if system else []
-    messages += [Message(role, said) for role, said in history]
-    return ModelRequest(
-        "openai",
-        "gpt-4",
-        (*messages, Message("user", text)),
-        ORIGIN,
-        memories=hits,
-        **more,
-    )
 
 
 def chunks_of(request: ModelRequest) -> list[ModelChunk]:
@@ -411,96 +380,3 @@ def test_images_are_named_and_not_guessed(images: Any, names: str):
     answer = build_answer(replace(request, messages=(last,)))
 
     assert answer.startswith(f"I was given {names}, and can't see images")
-
-
-MOVED: tuple[tuple[Role, str], ...] = (
-    ("user", "I live in Berlin."),
-    ("assistant", "Noted: I live in Berlin. (offline demo provider)"),
-    ("user", "I moved to Lyon last week."),
-    ("assistant", "Noted: I moved to Lyon last week. (offline demo provider)"),
-)
-CONTEXT = '[Profile]\n- "My name is Ana."\n\n[Memory Context]\n- 29 Nov 2026: "I moved to Lyon last week."'
-
-
-@pytest.mark.parametrize("embedder", ["none", "local"])
-def test_memory_goes_before_the_sentence_of_the_conversation_that_it_replaced(
-    settings: Any, embedder: str
-) -> None:
-    settings.MEMORY_EMBEDDER = None if embedder == "none" else embedder
-
-    answer = build_answer(ask("Where do I live?", system=CONTEXT, history=MOVED))
-
-    assert answer == "I remember: “I moved to Lyon last week.”" + LABELS["en"]
-
-
-def test_replaced_sentence_is_not_quoted_in_other_languages_either(settings: Any) -> None:
-    settings.MEMORY_EMBEDDER = "local"
-    history: tuple[tuple[Role, str], ...] = (
-        ("user", "J'habite à Brest."),
-        ("assistant", "Noted: J'habite à Brest. (offline demo provider)"),
-        ("user", "J'ai déménagé à Lille."),
-    )
-
-    answer = build_answer(ask("Dans quelle ville est-ce que j'habite ?", history=history))
-
-    assert "Brest" not in answer
-
-
-def test_sentence_of_the_conversation_that_nothing_replaced_is_quoted(settings: Any) -> None:
-    settings.MEMORY_EMBEDDER = "local"
-    history: tuple[tuple[Role, str], ...] = (("user", "The code word for the door is banana."),)
-    context = '[Memory Context]\n- 29 Nov 2026: "My garage door is blue."'
-
-    answer = build_answer(
-        ask("What is the code word for the door?", system=context, history=history)
-    )
-
-    assert "banana" in answer
-
-
-def test_former_memory_answers_the_question_for_which_it_was_recalled() -> None:
-    context = '[Memory Context]\n- until 29 Nov 2026: "I live in Berlin."\n- 29 Nov 2026: "I moved to Lyon, where I live now."'
-
-    answer = build_answer(ask("Where did I live before?", system=context))
-
-    assert answer.startswith("I remember: “I live in Berlin.”")
-
-
-def test_profile_is_no_answer_to_a_question_that_it_has_nothing_to_do_with() -> None:
-    context = '[Profile]\n- "My name is Ana."'
-
-    assert PHRASES["en"]["unknown"] in build_answer(ask("Would a cruise suit me?", system=context))
-    assert "Ana" in build_answer(ask("What is my name?", system=context))
-
-
-@pytest.mark.parametrize("said", ["Vergiss, wo ich arbeite.", "Oublie où j'habite."])
-def test_wish_to_forget_in_another_language_is_neither_noted_nor_quoted(
-    settings: Any, said: str
-) -> None:
-    settings.MEMORY_EMBEDDER = "local"
-    history: tuple[tuple[Role, str], ...] = (("user", said),)
-
-    answer = build_answer(ask(said))
-    later = build_answer(ask("Wo arbeite ich? Où est-ce que j'habite ?", history=history))
-
-    assert answer == PHRASES["en"]["forget"] + LABELS["en"]
-    assert said not in later
-
-
-def test_question_without_a_question_mark_is_answered_in_another_language(settings: Any) -> None:
-    settings.MEMORY_EMBEDDER = "local"
-
-    answer = build_answer(ask("ฉันแพ้อะไรบ้าง", Hit("ฉันแพ้กุ้ง")))
-
-    assert "ฉันแพ้กุ้ง" in answer
-
-
-def test_earlier_answer_from_memory_is_not_quoted_because_it_may_have_been_forgotten() -> None:
-    history: tuple[tuple[Role, str], ...] = (
-        ("user", "Where do I work?"),
-        ("assistant", "I remember: “I work at Bosch.” (offline demo provider)"),
-    )
-
-    answer = build_answer(ask("Where do I work?", history=history))
-
-    assert answer == PHRASES["en"]["unknown"] + LABELS["en"]

@@ -4,7 +4,6 @@ A strategy decides which calls are made; see ``strategies``. Everything that dec
 recorded results of the calls before it, so that a repeated attempt makes the same decisions.
 """
 
-import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,9 +23,9 @@ from workflows.engine.nodes.agent.model_answer import (
     receive_answer,
 )
 from workflows.engine.nodes.agent.tool_use.approval import (
-    AskedCall,
     Refused,
     ask_for_approval,
+    build_asked_call,
     was_refused_from_outside,
 )
 from workflows.engine.nodes.agent.tool_use.call_groups import (
@@ -45,14 +44,13 @@ from workflows.engine.nodes.agent.tool_use.text_calls import (
 )
 from workflows.engine.nodes.agent.tool_use.tool_results import (
     CallRecord,
-    ToolOutcome,
     build_error,
     read_outcome,
     render_for_model,
 )
 from workflows.engine.nodes.agent.tool_use.toolbox import (
-    CallableTool,
     Toolbox,
+    call_in_time,
     find_tools,
     read_arguments,
 )
@@ -390,7 +388,7 @@ class AgentSession:
                 self.mark_untrusted(("reason",))
             return call
         try:
-            asked = replace(_describe_asked(call), cause=self._get_cause(call))
+            asked = build_asked_call(call, self._get_cause(call))
             ask_for_approval(self.ctx, self.config, call.part, asked)
         except Refused as refusal:
             if refusal.is_untrusted:
@@ -433,7 +431,7 @@ class AgentSession:
                 outcome = build_error(SECRET_REFUSED)
             else:
                 with leave_for_call(self._get_spending_left()):
-                    outcome = await _call_in_time(tool, prepared.arguments, origin, limit)
+                    outcome = await call_in_time(tool, prepared.arguments, origin, limit)
                 self._group_usage += outcome.usage
             seconds = clock.monotonic() - started
             return PartResult(outcome.to_outputs(seconds), outcome.usage, outcome.events)
@@ -491,22 +489,3 @@ _LIMIT_REACHED: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 _CHINESE: Final = re.compile("[\u4e00-\u9fff]")
-
-
-def _describe_asked(call: PreparedCall) -> AskedCall:
-    tool = call.tool
-    if tool is None:
-        return AskedCall(call.name, call.arguments)
-    return AskedCall(call.name, tool.complete(call.arguments), tool.version)
-
-
-async def _call_in_time(
-    tool: CallableTool, arguments: Mapping[str, Json], origin: Origin, seconds: float | None
-) -> ToolOutcome:
-    try:
-        async with asyncio.timeout(seconds) as scope:
-            return await tool.call(arguments, origin)
-    except TimeoutError:
-        if not scope.expired():
-            raise
-        return build_error("The time of the agent was up before the tool answered.")

@@ -125,8 +125,7 @@ async def recall_entries(
     """Return the entries that memory recalls, and the event that reports it.
 
     With ``include_recent`` the most recent entries follow those that match the query, up to ``top_k``. With ``finds_former`` a
-    query about the past finds what no longer holds, too. What disagrees with an
-    entry stands beside it, also beyond ``top_k``.
+    query about the past finds what no longer holds, too. What disagrees with an entry stands beside it, also beyond ``top_k``.
     """
     memory = get_memory(ctx, scope)
     recall = partial(
@@ -152,18 +151,15 @@ async def recall_entries(
     hits = list_shown(hits)
     record_untrusted_hits(ctx, hits)
     event = build_recalled_event(ctx, scope, query, hits, injected=injected)
-    search: dict[str, Json] = {
-        "key": key,
-        "filter": dict(filter) if filter else None,
-        "top_k": top_k,
-    }
-    optional = {
-        "recency_days": recency_days,
-        "min_score": min_score,
-        "include_recent": include_recent or None,
-        "finds_former": None if finds_former else False,
-    }
-    search |= {name: value for name, value in optional.items() if value is not None}
+    search = _describe_search(
+        key=key,
+        filter=dict(filter) if filter else None,
+        top_k=top_k,
+        recency_days=recency_days,
+        min_score=min_score,
+        include_recent=include_recent or None,
+        finds_former=None if finds_former else False,
+    )
     used_ids = {hit.id for hit in hits}
     return list(hits), replace(
         event,
@@ -171,6 +167,18 @@ async def recall_entries(
         recent_count=len(hits) - relevant_count,
         left_out=[each for each in left_out if each["id"] not in used_ids],
     )
+
+
+def _describe_search(
+    *,
+    key: str | None,
+    filter: Mapping[str, Json] | None,  # noqa: A002 - as above
+    top_k: int | None,
+    **optional: Json,
+) -> dict[str, Json]:
+    """Return what was sought, as an event has it, without the options that were not given."""
+    given = {name: value for name, value in optional.items() if value is not None}
+    return {"key": key, "filter": filter, "top_k": top_k, **given}
 
 
 def list_left_out(hits: Sequence[MemoryHit]) -> list[dict[str, Json]]:

@@ -14,6 +14,7 @@ from workflows.engine.answerers import Answerer, build_keys
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.nodes.agent.agent_config import AgentConfig
+from workflows.engine.nodes.agent.tool_use.call_groups import PreparedCall
 from workflows.engine.nodes.agent.tool_use.toolbox import describe_call
 from workflows.engine.runtime.waits import (
     ALLOW,
@@ -58,6 +59,13 @@ class AskedCall:
         parts = [self.tool_name, self.arguments, self.version]
         text = json.dumps(parts, sort_keys=True, default=_to_plain)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def build_asked_call(call: PreparedCall, cause: str = "") -> AskedCall:
+    tool = call.tool
+    if tool is None:
+        return AskedCall(call.name, call.arguments, cause=cause)
+    return AskedCall(call.name, tool.complete(call.arguments), tool.version, cause)
 
 
 def ask_for_approval(ctx: NodeContext, config: AgentConfig, part: str, call: AskedCall) -> None:

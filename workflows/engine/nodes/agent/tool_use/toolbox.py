@@ -1,5 +1,6 @@
 """The tools of an agent: finds them, gives each a name that a model can write, and calls them."""
 
+import asyncio
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -346,3 +347,16 @@ def describe_call(tool_name: str, arguments: Json) -> str:
     text = arguments if isinstance(arguments, str) else as_text(arguments)
     lines = [f"    {line}" for line in text.splitlines()]
     return "\n".join([f"**{tool_name}**", "", *lines])
+
+
+async def call_in_time(
+    tool: CallableTool, arguments: Mapping[str, Json], origin: Origin, seconds: float | None
+) -> ToolOutcome:
+    """Call a tool, and return an error if it has not answered after ``seconds``."""
+    try:
+        async with asyncio.timeout(seconds) as scope:
+            return await tool.call(arguments, origin)
+    except TimeoutError:
+        if not scope.expired():
+            raise
+        return build_error("The time of the agent was up before the tool answered.")

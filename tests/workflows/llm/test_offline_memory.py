@@ -1,0 +1,104 @@
+"""The offline provider quotes what memory knows now, and nothing that was replaced or forgotten."""
+
+from typing import Any
+
+import pytest
+
+from tests.workflows.llm.offline_requests import Hit, ask
+from workflows.engine.ports import Role
+from workflows.llm.offline import LABELS
+from workflows.llm.offline.phrases import PHRASES
+from workflows.llm.offline.provider import build_answer
+
+
+MOVED: tuple[tuple[Role, str], ...] = (
+    ("user", "I live in Berlin."),
+    ("assistant", "Noted: I live in Berlin. (offline demo provider)"),
+    ("user", "I moved to Lyon last week."),
+    ("assistant", "Noted: I moved to Lyon last week. (offline demo provider)"),
+)
+CONTEXT = '[Profile]\n- "My name is Ana."\n\n[Memory Context]\n- 29 Nov 2026: "I moved to Lyon last week."'
+
+
+@pytest.mark.parametrize("embedder", ["none", "local"])
+def test_memory_goes_before_the_sentence_of_the_conversation_that_it_replaced(
+    settings: Any, embedder: str
+) -> None:
+    settings.MEMORY_EMBEDDER = None if embedder == "none" else embedder
+
+    answer = build_answer(ask("Where do I live?", system=CONTEXT, history=MOVED))
+
+    assert answer == "I remember: “I moved to Lyon last week.”" + LABELS["en"]
+
+
+def test_replaced_sentence_is_not_quoted_in_other_languages_either(settings: Any) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+    history: tuple[tuple[Role, str], ...] = (
+        ("user", "J'habite à Brest."),
+        ("assistant", "Noted: J'habite à Brest. (offline demo provider)"),
+        ("user", "J'ai déménagé à Lille."),
+    )
+
+    answer = build_answer(ask("Dans quelle ville est-ce que j'habite ?", history=history))
+
+    assert "Brest" not in answer
+
+
+def test_sentence_of_the_conversation_that_nothing_replaced_is_quoted(settings: Any) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+    history: tuple[tuple[Role, str], ...] = (("user", "The code word for the door is banana."),)
+    context = '[Memory Context]\n- 29 Nov 2026: "My garage door is blue."'
+
+    answer = build_answer(
+        ask("What is the code word for the door?", system=context, history=history)
+    )
+
+    assert "banana" in answer
+
+
+def test_former_memory_answers_the_question_for_which_it_was_recalled() -> None:
+    context = '[Memory Context]\n- until 29 Nov 2026: "I live in Berlin."\n- 29 Nov 2026: "I moved to Lyon, where I live now."'
+
+    answer = build_answer(ask("Where did I live before?", system=context))
+
+    assert answer.startswith("I remember: “I live in Berlin.”")
+
+
+def test_profile_is_no_answer_to_a_question_that_it_has_nothing_to_do_with() -> None:
+    context = '[Profile]\n- "My name is Ana."'
+
+    assert PHRASES["en"]["unknown"] in build_answer(ask("Would a cruise suit me?", system=context))
+    assert "Ana" in build_answer(ask("What is my name?", system=context))
+
+
+@pytest.mark.parametrize("said", ["Vergiss, wo ich arbeite.", "Oublie où j'habite."])
+def test_wish_to_forget_in_another_language_is_neither_noted_nor_quoted(
+    settings: Any, said: str
+) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+    history: tuple[tuple[Role, str], ...] = (("user", said),)
+
+    answer = build_answer(ask(said))
+    later = build_answer(ask("Wo arbeite ich? Où est-ce que j'habite ?", history=history))
+
+    assert answer == PHRASES["en"]["forget"] + LABELS["en"]
+    assert said not in later
+
+
+def test_question_without_a_question_mark_is_answered_in_another_language(settings: Any) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+
+    answer = build_answer(ask("ฉันแพ้อะไรบ้าง", Hit("ฉันแพ้กุ้ง")))
+
+    assert "ฉันแพ้กุ้ง" in answer
+
+
+def test_earlier_answer_from_memory_is_not_quoted_because_it_may_have_been_forgotten() -> None:
+    history: tuple[tuple[Role, str], ...] = (
+        ("user", "Where do I work?"),
+        ("assistant", "I remember: “I work at Bosch.” (offline demo provider)"),
+    )
+
+    answer = build_answer(ask("Where do I work?", history=history))
+
+    assert answer == PHRASES["en"]["unknown"] + LABELS["en"]
