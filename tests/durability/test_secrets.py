@@ -9,6 +9,7 @@ from urllib.parse import quote
 from tests.durability.conftest import Cluster, answer_from_now_on
 from tests.fakes.openai_server import Answer, FakeOpenAI, Request
 from tests.support.cast import Cast
+from workflows.engine.nodes.memory.memory_access import SECRET_REFUSED
 from workflows.models import Workflow
 from workflows.services.catalog import importing
 from workflows.services.credentials import create_provider
@@ -37,6 +38,7 @@ def main(key):
     basic = base64.b64encode(b'user:' + raw).decode()
     return {'plain': key, 'basic': basic, 'hex': binascii.hexlify(raw).decode(), 'list': [{key: key}]}
 """
+KEEPING = ("keep", "keep_encoded", "keep_answer")
 FAILING = "def main(key):\n    raise ValueError('no use for ' + key)"
 
 
@@ -136,6 +138,14 @@ def answers(cast: Cast, workflow: Workflow, run: Run) -> Iterator[tuple[str, str
         yield f"{address} {answer.status_code}", body.decode()
 
 
+def reasons(cluster: Cluster, run: Run) -> dict[str, str]:
+    """Why the nodes that remember have stored nothing."""
+    rows = cluster.db.execute(
+        "select node_key, outputs->>'reason' from workflows_step where run_id = %s", [run.pk]
+    )
+    return {node: reason for node, reason in rows if node in KEEPING}
+
+
 def test_secret_is_in_no_table_no_log_and_no_answer(
     cluster: Cluster, cast: Cast, ledger: FakeOpenAI
 ) -> None:
@@ -173,7 +183,10 @@ def test_secret_is_in_no_table_no_log_and_no_answer(
         "workflows_step",
         "workflows_runcommit",
     }
-    assert "memory_entry" in {table for table, row in rows(cluster) if "[redacted]" in row}
+    # Nothing of them is remembered, not even redacted, and each step says why.
+    assert "memory_entry" not in {table for table, row in rows(cluster) if "[redacted]" in row}
+    for _workflow, run in runs:
+        assert reasons(cluster, run) == dict.fromkeys(KEEPING, SECRET_REFUSED)
 
     assert [(table, leaks(row)) for table, row in rows(cluster) if leaks(row)] == []
     assert [path.name for path in cluster.logs.iterdir() if leaks(path.read_text())] == []
