@@ -45,6 +45,7 @@ FAMILIES = {
     "run": _("Runs"),
     "task": _("Tasks"),
     "conversation": _("Conversations"),
+    "usage": _("Usage"),
     "file": _("Files"),
     "trigger": _("Triggers"),
     "data_set": _("Datasets"),
