@@ -2,6 +2,7 @@
 
 import socket
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from config.embedded.errors import NoFreePort
@@ -9,6 +10,14 @@ from config.embedded.errors import NoFreePort
 
 MAX_ATTEMPTS = 50
 BACKLOG = 2048  # connections that wait while the web server starts
+
+
+@dataclass(frozen=True)
+class LastPort:
+    """The port that was asked for at the last start, and the one that was used."""
+
+    requested: int
+    used: int
 
 
 def open_listener(host: str, first_port: int, memo: Path) -> socket.socket:
@@ -36,11 +45,15 @@ def find_free_port(host: str, first_port: int) -> int:
 
 def read_substitute(memo: Path, first_port: int) -> int | None:
     """Return the port that was used when ``first_port`` was last asked for."""
+    last = read_last_port(memo)
+    return last.used if last and last.requested == first_port else None
+
+
+def read_last_port(memo: Path) -> LastPort | None:
     try:
-        requested, used = map(int, memo.read_text().split())
-    except (OSError, ValueError):
+        return LastPort(*map(int, memo.read_text().split()))
+    except (OSError, ValueError, TypeError):
         return None
-    return used if requested == first_port else None
 
 
 def _list_candidates(first_port: int) -> range:

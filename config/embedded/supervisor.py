@@ -164,13 +164,19 @@ class Supervisor:
     def watch(self) -> int:
         """Watch the children until the end is requested or the first one never works; return the exit status."""
         self.start_others()
-        while not self._ending.wait(0.2):
-            for child in self.children:
-                child.restart_if_ended()
+        while self.keep_running():
             if not self._has_been_ready and self.children[0].backoff.ends >= MAX_FAILED_STARTS:
                 print(f"{self.children[0].program.name} keeps exiting; giving up.", file=sys.stderr)
                 return 1
         return 0
+
+    def keep_running(self) -> bool:
+        """Start the children again that have ended, after a moment; return False if the end is requested meanwhile."""
+        if self._ending.wait(0.2):
+            return False
+        for child in self.children:
+            child.restart_if_ended()
+        return True
 
     def stop(self) -> None:
         for child in self.children:

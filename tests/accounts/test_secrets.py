@@ -163,6 +163,16 @@ def test_command_prints_a_link_that_makes_the_owner_once(db, capsys):
     assert User.objects.get().is_superuser
 
 
+def test_command_prints_the_address_of_the_site_that_runs(db, settings, capsys, monkeypatch):
+    monkeypatch.setattr(
+        "config.embedded.address.read_running_address", lambda locks: "http://127.0.0.1:8311"
+    )
+
+    call_command("owner_link")
+
+    assert capsys.readouterr().out.startswith("http://127.0.0.1:8311/")
+
+
 def test_person_who_signs_up_at_an_open_site_is_no_administrator(db, settings):
     settings.SIGNUP_OPEN = True
     services.prepare_first_run()

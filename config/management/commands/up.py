@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,6 +18,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from accounts.services import prepare_first_run
 from config.checks import refuse_bad_start
+from config.embedded.address import build_base_url
 from config.embedded.errors import AlreadyRunning, EmbeddedFault
 from config.embedded.layout import find_layout
 from config.embedded.ports import open_listener, read_substitute
@@ -24,6 +26,7 @@ from config.embedded.programs import build_beat, build_web, build_worker
 from config.embedded.progress import print_step
 from config.embedded.session import watch_services
 from config.embedded.supervisor import Supervisor
+from config.embedded.worker_start import has_worker_since, read_database_clock, wait_for_worker
 from config.env import Env, env
 
 
@@ -57,35 +60,48 @@ class Command(BaseCommand):
         refuse_bad_start()
         web = build_web(settings, port, listener.fileno())
         supervisor = Supervisor([web, build_worker(settings), build_beat(settings)], layout.locks)
-        base_url = f"http://{_to_browser_host(settings.host)}:{port}"
+        base_url = build_base_url(settings.host, port)
         try:
             with print_step("Starting the web server"):
                 supervisor.start()
                 # While the web server loads, which takes longer.
                 sign_in_url = f"{base_url}{prepare_first_run()}"
                 is_ready = wait_until_ready(f"{base_url}/healthz", supervisor)
-            if is_ready:
-                supervisor.record_ready()
-                if port != settings.port:
-                    since = "was" if port == substitute else "is"
-                    self.stderr.write(f"Port {settings.port} {since} in use; using {port}.")
-                self._announce(base_url, sign_in_url, lock_file)
             with watch_services(settings):
+                if is_ready:
+                    supervisor.record_ready()
+                    _write_address(lock_file, base_url)
+                    if port != settings.port:
+                        since = "was" if port == substitute else "is"
+                        self.stderr.write(f"Port {settings.port} {since} in use; using {port}.")
+                    self._announce_with_worker(supervisor, sign_in_url)
                 return supervisor.watch()
         finally:
             supervisor.stop()
             listener.close()
 
-    def _announce(self, base_url: str, sign_in_url: str, lock_file: IO[str]) -> None:
-        """Write the URL to the lock file, for the message of a second start, and print the link to sign in."""
-        lock_file.seek(0)
-        lock_file.truncate()
-        lock_file.write(base_url)
-        lock_file.flush()
+    def _announce_with_worker(self, supervisor: Supervisor, sign_in_url: str) -> None:
+        """Start the other programs and print the link to sign in, once a worker would carry out what is started."""
+        start = read_database_clock()
+        with print_step("Starting the worker"):
+            supervisor.start_others()
+            is_working = wait_for_worker(supervisor, partial(has_worker_since, start))
+        if supervisor.is_ending:
+            return
+        state = "ready" if is_working else "started, but no worker has reported. Runs wait for one"
         self.stdout.write(
-            f"\nMnemoflow is ready. Open\n\n  {sign_in_url}\n\nPress Ctrl-C to stop.\n"
+            f"\nMnemoflow is {state}. Open\n\n  {sign_in_url}\n\n"
+            "Another link: manage.py owner_link. Press Ctrl-C to stop.\n"
         )
         self.stdout.flush()
+
+
+def _write_address(lock_file: IO[str], base_url: str) -> None:
+    """Write the address to the lock file, for the message of a second start."""
+    lock_file.seek(0)
+    lock_file.truncate()
+    lock_file.write(base_url)
+    lock_file.flush()
 
 
 def migrate_if_needed() -> None:
@@ -122,10 +138,3 @@ def hold_lock(locks: Path) -> Iterator[IO[str]]:
             lock_file.seek(0)
             raise AlreadyRunning(lock_file.read()) from None
         yield lock_file
-
-
-def _to_browser_host(host: str) -> str:
-    """Return the host that a browser on this machine can open."""
-    if host in ("0.0.0.0", "::", ""):  # noqa: S104 -- compared, not bound
-        return "127.0.0.1"
-    return f"[{host}]" if ":" in host else host
