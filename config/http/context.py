@@ -22,7 +22,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
     return {
         "base_url": SimpleLazyObject(lambda: get_base_url(request)),
         "csp_nonce": getattr(request, "csp_nonce", None),
-        "is_worker_missing": get_readiness().is_worker_missing,
         "memory_enabled": settings.MEMORY_ENABLED,
         "signup_open": settings.SIGNUP_OPEN,
+        "worker_notice": get_readiness().worker_notice.value,
     }

@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cache
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from config.embedded.worker_start import WORKER_START_SECONDS
 from config.monitoring.collectors import RunCollector
 from config.monitoring.server import may_read
 from config.postgres.conninfo import build_conninfo
@@ -41,11 +43,17 @@ MAX_PAGE_AGE: Final = 10.0  # seconds between two checks for the notice on pages
 # After a quiet time, nothing is known about the workers, and a page waits for the check, but not for an outage.
 OLD_AGE: Final = 30.0
 PAGE_WAIT: Final = 0.1
-# When everything starts, a worker comes up after the web server.
-MISSING_AFTER: Final = 20.0
 FIND_WORKER = """
     select exists (select from workflows_worker where seen_at > clock_timestamp() - interval '15 seconds')
 """
+
+
+class WorkerNotice(StrEnum):
+    """What pages say about the workers."""
+
+    NONE = ""
+    STARTING = "starting"  # none has reported yet, and everything has just been started
+    MISSING = "missing"
 
 
 @dataclass(slots=True)
@@ -59,21 +67,30 @@ class Readiness:
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _refresh: "asyncio.Task[Mapping[str, str]] | None" = None
     _started_at: float = field(default_factory=time.monotonic)
+    _has_seen_worker: bool = False
 
     @property
-    def is_worker_missing(self) -> bool:
-        """Return whether a page should say that no worker has reported lately. It asks nothing."""
-        is_starting = time.monotonic() - self._started_at < MISSING_AFTER
-        return self._states.get("workers") == MISSING and not is_starting
+    def worker_notice(self) -> WorkerNotice:
+        """Return what a page should say about the workers. It asks nothing."""
+        if self._states.get("workers") != MISSING:
+            return WorkerNotice.NONE
+        # When everything starts, a worker comes up after the web server.
+        may_be_starting = time.monotonic() - self._started_at < WORKER_START_SECONDS
+        is_starting = may_be_starting and not self._has_seen_worker
+        return WorkerNotice.STARTING if is_starting else WorkerNotice.MISSING
 
     async def refresh_for_page(self) -> None:
-        """Check again in the background, unless the last check is recent. Wait a moment if it is old."""
+        """Check again in the background, unless the last check is recent.
+
+        Wait a moment for the check if the last one is old, or if pages say that there is no worker, which may be over.
+        """
         age = time.monotonic() - self._checked_at
-        if age < MAX_PAGE_AGE:
+        is_shown = self.worker_notice != WorkerNotice.NONE
+        if age < (MAX_AGE if is_shown else MAX_PAGE_AGE):
             return
         if self._refresh is None or self._refresh.done():
             self._refresh = asyncio.create_task(self.read_states())
-        if age > OLD_AGE:
+        if is_shown or age > OLD_AGE:
             await asyncio.wait({self._refresh}, timeout=PAGE_WAIT)
 
     async def read_states(self) -> Mapping[str, str]:
@@ -82,6 +99,7 @@ class Readiness:
             if time.monotonic() - self._checked_at > MAX_AGE:
                 states = await asyncio.gather(*map(_check_in_time, self.checks.values()))
                 self._states = dict(zip(self.checks, states, strict=True))
+                self._has_seen_worker |= self._states.get("workers") == OK
                 self._checked_at = time.monotonic()
             return self._states
 

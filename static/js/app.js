@@ -50,6 +50,7 @@ const CLICKS = {
   "[data-theme-toggle]": switchTheme,
   "[data-menu-toggle]": toggleMenu,
   "[data-toast-close]": (button) => button.closest("[data-toast]").remove(),
+  "[data-remove]": (button) => document.getElementById(button.dataset.remove)?.remove(),
   "[data-copy], [data-copy-text]": copyToClipboard,
 };
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from accounts.errors import NotAllowed, NotFound
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
+from config.http.health import WorkerNotice
 from tests.factories.workflows import make_conversation, make_run, make_version, make_workflow
 from tests.support.cast import Cast, Person, make_key
 from tests.support.markup import markup_of
@@ -283,19 +284,24 @@ class TestPages:
         assert 'name="-action" value="discard"' in page
         assert ">1<" in count.replace("\n", "")
 
-    @pytest.mark.parametrize("is_missing", [True, False])
+    @pytest.mark.parametrize(
+        ("notice", "text"),
+        [("", ""), ("starting", "Starting…"), ("missing", "No worker is running")],
+    )
     def test_count_tells_an_open_page_whether_a_worker_is_missing(
-        self, cast: Cast, is_missing: bool, monkeypatch: pytest.MonkeyPatch
+        self, cast: Cast, notice: str, text: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("config.http.health.Readiness.is_worker_missing", is_missing)
+        monkeypatch.setattr("config.http.health.Readiness.worker_notice", WorkerNotice(notice))
 
         count = cast.alice.client.get(reverse("workflows:waiting_count")).content.decode()
         page = cast.alice.client.get(reverse("workflows:waiting")).content.decode()
 
-        assert 'id="worker-missing" hx-swap-oob="true"' in count
-        assert ("No worker is running" in count, "No worker is running" in page) == (
-            is_missing,
-        ) * 2
+        for markup in (count, page):
+            banner = markup.split('id="worker-missing"')[1].split("</div>")[0]
+            assert text in banner
+            # What is said can be closed, and is asked again soon, and at the first event of a run.
+            assert ("every 4s, run-event" in banner, "data-remove" in banner) == (bool(text),) * 2
+        assert 'hx-swap-oob="true"' in count.split('id="worker-missing"')[1]
 
     def test_page_of_the_run_shows_the_form_and_the_link(self, cast: Cast) -> None:
         wait = ask(cast.alice)

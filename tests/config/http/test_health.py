@@ -8,9 +8,10 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 from django.test import Client
 
+from config.embedded.worker_start import WORKER_START_SECONDS
 from config.http.health import (
     CHECK_SECONDS,
-    MISSING_AFTER,
+    MAX_AGE,
     OLD_AGE,
     HealthChecks,
     Readiness,
@@ -82,16 +83,52 @@ async def missing() -> str:
     return "missing"
 
 
-async def test_worker_is_not_missing_while_everything_starts():
+async def test_worker_is_starting_at_first_and_missing_if_it_does_not_come():
     """The worker comes up after the web server."""
     readiness = Readiness({"workers": missing})
 
+    before = readiness.worker_notice
     await readiness.read_states()
-    at_start = readiness.is_worker_missing
-    readiness._started_at -= MISSING_AFTER
-    later = readiness.is_worker_missing
+    at_start = readiness.worker_notice
+    readiness._started_at -= WORKER_START_SECONDS
+    later = readiness.worker_notice
 
-    assert (at_start, later) == (False, True)
+    assert (before, at_start, later) == ("", "starting", "missing")
+
+
+async def test_worker_that_was_there_and_is_gone_is_missing_at_once():
+    states = ["ok", "missing"]
+
+    async def find_worker() -> str:
+        return states.pop(0)
+
+    readiness = Readiness({"workers": find_worker})
+    notices = []
+    for _number in range(2):
+        await readiness.read_states()
+        notices.append(readiness.worker_notice)
+        readiness._checked_at = float("-inf")
+
+    assert notices == ["", "missing"]
+
+
+async def test_page_that_says_a_worker_is_missing_checks_again_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr("config.http.health.PAGE_WAIT", 60.0)  # for a busy machine
+    states = ["missing", "ok"]
+
+    async def find_worker() -> str:
+        return states.pop(0)
+
+    readiness = Readiness({"workers": find_worker})
+    notices = []
+    for _number in range(2):
+        await ask("/runs/", readiness)
+        notices.append(readiness.worker_notice)
+        readiness._checked_at -= MAX_AGE  # far less than where nothing is wrong
+
+    assert notices == ["starting", ""]
 
 
 async def test_first_page_after_a_quiet_time_knows_that_the_worker_is_missing(
@@ -104,14 +141,13 @@ async def test_first_page_after_a_quiet_time_knows_that_the_worker_is_missing(
         return states.pop(0)
 
     readiness = Readiness({"workers": find_worker})
-    readiness._started_at -= MISSING_AFTER
     said = []
     for _number in range(3):
         await ask("/runs/", readiness)
-        said.append(readiness.is_worker_missing)
+        said.append(readiness.worker_notice)
         readiness._checked_at -= OLD_AGE + 1
 
-    assert said == [False, True, False]
+    assert said == ["", "missing", ""]
 
 
 async def test_page_does_not_wait_for_an_outage(monkeypatch: pytest.MonkeyPatch):
