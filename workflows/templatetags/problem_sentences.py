@@ -153,6 +153,8 @@ SENTENCES = (
     _("There is no answer node, so the workflow has no output"),
     _("There is no end node, so the workflow has no output"),
     _("A %(mode)s app returns its output through %(kind)s nodes; this node may be ignored"),
+    _("No branch leads to another node; the run ends here, without an output"),
+    _("The branch %(label)s leads nowhere; a run that takes it ends there, without an output"),
     _("The node is not reachable from the Start node and never runs"),
     _("The workflow has no Start node"),
     _("There is already a Start node: %(node)s"),

@@ -36,6 +36,7 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "app.unused": _("A setting of the app has no effect"),
     "app.translated": _("The app was turned into a graph"),
     "assigner.invalid": _("An assignment is incomplete"),
+    "branch.open": _("A branch leads nowhere"),
     "classes.duplicate": _("Several classes have the same id"),
     "classes.reserved": _("The id of a class is reserved"),
     "code.empty": _("The code is empty"),

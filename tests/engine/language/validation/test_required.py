@@ -6,12 +6,18 @@ from tests.support.documents import document, node, start
 from workflows.engine.field_labels import build_field_label
 from workflows.engine.kinds import Field, NodeKind, Widget
 from workflows.engine.language.document import Json
+from workflows.engine.language.problems import (
+    Severity,
+    mark_unfinished_as_errors,
+    select_errors,
+)
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
 
 
 KINDS = build_kinds()
 REQUIRED = [(kind, field) for kind in KINDS.values() for field in kind.fields if field.required]
+KINDS_FIELDS = {(kind.name, field.name): field for kind in KINDS.values() for field in kind.fields}
 EMPTY: dict[Widget, Json] = {
     Widget.SELECTOR: [],
     Widget.OUTPUTS: [],
@@ -97,3 +103,26 @@ def test_older_form_of_an_assignment_is_not_missing_the_newer():
     }
 
     assert about("assigner", older, "items") == []
+
+
+ROWS = [
+    ("start", "variables", {"variable": "", "type": "text-input"}, "variable", "Input 2 › Name"),
+    ("question-classifier", "classes", {"id": "2", "name": " "}, "name", "Class 2 › Name"),
+    ("end", "outputs", {"variable": "", "value_selector": ["start", "q"]}, "variable", "Output 2 › Name"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "field", "row", "key", "label"), ROWS)
+def test_row_without_its_name_is_a_problem_at_the_name(kind, field, row, key, label):
+    data = filled(KINDS[kind])
+    data[field] = [KINDS_FIELDS[kind, field].example[0], row]
+    nodes = [node("n", kind, **data)] if kind == "start" else [start("q"), node("n", kind, **data)]
+    found = validate(document(nodes, ["start -> n"]), KINDS)
+
+    at_rows = [one for one in found if (one.field or "").startswith(f"{field}.1.")]
+    assert [(one.field, one.message) for one in at_rows] == [
+        (f"{field}.1.{key}", f"{label}: enter a value")
+    ]
+    # The editor shows it as an error; what runs already goes on running.
+    assert [one.severity for one in mark_unfinished_as_errors(at_rows)] == [Severity.ERROR]
+    assert select_errors(at_rows) == []

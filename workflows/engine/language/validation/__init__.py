@@ -17,6 +17,7 @@ from workflows.engine.language.problems import Problem, Severity, build_warning,
 from workflows.engine.language.validation.configuration import find_configuration_problems
 from workflows.engine.language.validation.features import find_feature_problems
 from workflows.engine.language.validation.lists import find_list_problems
+from workflows.engine.language.validation.open_branches import find_open_branches
 from workflows.engine.language.validation.references import find_reference_problems
 from workflows.engine.language.validation.structure import (
     find_size_problems,
@@ -42,6 +43,7 @@ def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
     }
     problems = [
         *find_structure_problems(document, graph, kinds, invalid_nodes),
+        *find_open_branches(graph, kinds, invalid_nodes),
         *config_problems,
         *find_variable_problems(document),
         *find_feature_problems(document),

@@ -1,7 +1,9 @@
 """Checks that every node is of a known kind, and configured as its kind requires."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
+from workflows.engine.configuration import Widget
 from workflows.engine.field_labels import build_field_label
 from workflows.engine.foreign_kinds.placeholders import describe_origin
 from workflows.engine.kinds import AnyKind, Field
@@ -17,6 +19,12 @@ from workflows.engine.language.validation.suggestions import Suggester
 _MESSAGE_FIELDS = ("text", "jinja2_text")
 # The field of the variable with the messages, of every kind that has such a window.
 WINDOW_VARIABLE_FIELD = "memory.variable_selector"
+# Widget of a list → what each of its rows needs, under one of these keys; the first one is that of the form.
+_NEEDED_IN_ROWS: Final[Mapping[Widget, tuple[str, ...]]] = {
+    Widget.CLASSES: ("name", "label"),
+    Widget.FORM_FIELDS: ("variable",),
+    Widget.OUTPUTS: ("variable",),
+}
 # Scopes that the forms of chat and page nodes do not list, but that documents may use.
 _UNLISTED_SCOPES = ("workflow",)
 
@@ -50,6 +58,7 @@ def _find_node_problems(
     yield from problems
     if not select_errors(problems):
         yield from _find_empty_fields(node, kind)
+        yield from _find_empty_rows(node, kind)
     yield from _find_scope_problems(node, kind)
     yield from read_policy(node, kind.retry)[1]
     for name in () if has_memory else MEMORY_FIELDS:
@@ -68,6 +77,20 @@ def _find_empty_fields(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
         elif field.required and _is_empty(node.data.get(field.name, field.default)):
             message = describe_missing(field)
             yield build_warning("config.empty", message, node=node.id, field=field.name)
+
+
+def _find_empty_rows(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
+    """Yield a warning for each row of a list that lacks its name, at the field of the name."""
+    for field in kind.fields:
+        keys, rows = _NEEDED_IN_ROWS.get(field.widget), node.data.get(field.name)
+        if keys is None or not isinstance(rows, list | tuple) or _is_empty(rows):
+            continue
+        for number, row in enumerate(rows):
+            if isinstance(row, Mapping) and all(_is_empty(row.get(key)) for key in keys):
+                path = (field.name, number, keys[0])
+                message = f"{build_field_label(path, kind.fields)}: enter a value"
+                where = ".".join(map(str, path))
+                yield build_warning("config.empty", message, node=node.id, field=where)
 
 
 def _find_window_problems(
