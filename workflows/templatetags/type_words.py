@@ -38,6 +38,13 @@ WORDS: Final[Mapping[str, str | Promise]] = {
     "array[file]": pgettext_lazy("type", "array[file]"),
 }
 
+# The types of a form's fields that are types of variables, too. Among the other types of fields they are written alike.
+FIELD_WORDS: Final[Mapping[str, str | Promise]] = {
+    **WORDS,
+    "number": _("Number"),
+    "file": _("File"),
+}
+
 FILE_WORDS: Final[Mapping[str, Promise]] = {
     "type": _("File type"),
     "size": _("Size in bytes"),
@@ -54,6 +61,12 @@ FILE_WORDS: Final[Mapping[str, Promise]] = {
 def get_type_label(type_name: object) -> str:
     """Return the name of a type of inputs or variables; a plug-in's own type stays as it is."""
     return str(WORDS.get(str(type_name), type_name))
+
+
+@register.filter
+def name_field_type(type_name: object) -> str:
+    """Return the name of a type of fields of a form; a plug-in's own type stays as it is."""
+    return str(FIELD_WORDS.get(str(type_name), type_name))
 
 
 @register.filter

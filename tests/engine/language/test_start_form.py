@@ -2,7 +2,12 @@ import pytest
 
 from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import Document, Mode, NodeSpec
-from workflows.engine.language.start_form import check_inputs, check_start_inputs, list_fields
+from workflows.engine.language.start_form import (
+    check_inputs,
+    check_start_inputs,
+    list_fields,
+    list_form_variables,
+)
 
 
 FILE = {"type": "image", "transfer_method": "local_file", "upload_file_id": "1"}
@@ -98,6 +103,18 @@ def test_check_inputs_tells_of_every_field_and_drops_undeclared():
 
     assert [problem.field for problem in rejected.value.problems] == ["a", "b"]
     assert check_inputs(fields, {"b": "B", "c": "C"}) == {"a": None, "b": "B"}
+
+
+@pytest.mark.parametrize("name", ["", " ", None])
+def test_input_without_a_name_is_not_asked_for(name):
+    """Nobody could fill it in, and its label in the form would be empty, too."""
+    fields = [{"variable": "x", "type": "number"}, {"variable": name, "required": True}]
+    start = NodeSpec("start", "start", {"type": "start", "variables": fields})
+
+    assert [
+        variable["variable"] for variable in list_form_variables(Document(Mode.CHAT, (start,), ()))
+    ] == ["x"]
+    assert check_inputs(list_fields(start), {"x": "1"}) == {"x": 1}
 
 
 def test_check_start_inputs_refuses_unknown_names_with_the_other_problems():

@@ -8,12 +8,20 @@ from django.utils import translation
 
 from tests.factories.workflows import document, make_workflow
 from tests.support.markup import markup_of
-from workflows.templatetags.type_words import WORDS, get_type_label
-from workflows.views.editor.inspector.fields import FORM_TYPES, TYPES
+from workflows.templatetags.type_words import WORDS, get_type_label, name_field_type
+from workflows.views.editor.inspector.fields import ANSWER_TYPES, FORM_TYPES, TYPES
 
 
 def test_every_type_offered_has_a_word():
     assert {*FORM_TYPES, *TYPES} - WORDS.keys() == set()
+
+
+@pytest.mark.parametrize("name", [*FORM_TYPES, *ANSWER_TYPES])
+def test_types_of_fields_are_all_written_with_a_capital(name: str):
+    with translation.override("en"):
+        label = name_field_type(name)
+
+    assert label[0].isupper()
 
 
 def test_type_of_a_plugin_stays_as_it_is_written():
@@ -40,3 +48,16 @@ def test_chinese_readers_get_a_word_of_theirs(name: str):
 
     assert word != name
     assert not word.isascii() or name == "json_object"
+
+
+@pytest.mark.django_db
+def test_input_without_a_name_is_a_problem_at_its_field(alice):
+    nameless = {"variable": "", "type": "text-input", "label": "", "required": True}
+    source = document()
+    source["nodes"][0]["data"]["variables"].append(nameless)
+    workflow = make_workflow(alice, source=source)
+
+    panel = markup_of(alice.client.get(reverse("workflows:node", args=[workflow.pk, "start"])))
+
+    assert "variables.1.variable" in panel
+    assert "Input 2 › Name: enter a value" in panel

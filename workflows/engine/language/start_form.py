@@ -72,11 +72,7 @@ def list_fields(start: NodeSpec) -> tuple[Field, ...]:
     """Return the fields that a start node or a webhook declares, without malformed ones."""
     if start.kind == WEBHOOK:
         return tuple(_iter_webhook_fields(start))
-    return tuple(
-        _read_field(variable)
-        for variable in _iter_objects(start.data.get("variables"))
-        if isinstance(variable.get("variable"), str)
-    )
+    return tuple(map(_read_field, _iter_named(start)))
 
 
 def list_form_variables(document: Document) -> list[Mapping[str, Json]]:
@@ -85,7 +81,7 @@ def list_form_variables(document: Document) -> list[Mapping[str, Json]]:
     if start is None:
         return []
     if start.kind != WEBHOOK:
-        return [*_iter_objects(start.data.get("variables"))]
+        return [*_iter_named(start)]
     return [
         {
             "variable": field.name,
@@ -165,6 +161,14 @@ def _iter_webhook_fields(trigger: NodeSpec) -> Iterator[Field]:
                     required=value.get("required") is True,
                     label=name,
                 )
+
+
+def _iter_named(start: NodeSpec) -> Iterator[Mapping[str, Json]]:
+    """Yield the inputs of a start node that have a name. Nobody could fill in one without, nor read it."""
+    for variable in _iter_objects(start.data.get("variables")):
+        name = variable.get("variable")
+        if isinstance(name, str) and name.strip():
+            yield variable
 
 
 def _iter_objects(value: Json) -> Iterator[Mapping[str, Json]]:
