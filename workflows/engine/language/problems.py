@@ -39,7 +39,7 @@ class Problem:
 # A node with such a problem was left half-made. It can run, but with an empty text in place of what is missing.
 UNFINISHED_CODES: Final = frozenset(
     {
-        *("config.empty", "http.url", "code.empty"),
+        *("config.empty", "http.url", "http.json", "code.empty"),
         *(
             "reference.malformed",
             "reference.unclosed",

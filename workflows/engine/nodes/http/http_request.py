@@ -21,13 +21,19 @@ from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.templating import Template, list_references
 from workflows.engine.language.values import get_file_attribute
+from workflows.engine.nodes.http.json_body import find_json_slip
 from workflows.engine.nodes.http.request_builder import (
     SAFE_METHODS,
     BuiltRequest,
     RequestContext,
     build_request,
 )
-from workflows.engine.nodes.http.request_config import METHODS, HttpConfig, has_failure_handling
+from workflows.engine.nodes.http.request_config import (
+    METHODS,
+    Body,
+    HttpConfig,
+    has_failure_handling,
+)
 from workflows.engine.ports import HttpRequest, HttpResponse, Ports
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
@@ -39,6 +45,7 @@ _SECRET_HEADERS: Final = frozenset(
 )
 _MASK: Final = "*" * 20
 _MAX_SHOWN_BYTES: Final = 20_000
+_MAX_SHOWN_LINE: Final = 60  # characters
 _REPAIRED: Final = "The JSON of the body was malformed and has been repaired: check what was sent"
 
 
@@ -274,11 +281,34 @@ def _find_problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]:
 
 
 def _find_body_problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]:
-    body = config.body
-    if body.type in ("json", "raw-text") and not isinstance(body.data, str) and len(body.data) != 1:
-        message = f"A body of type {body.type} must have exactly one item"
-        yield build_warning("http.body", message, node=spec.id, field="body.data")
+    body, method = config.body, config.method.strip().upper()
+    if body.type != "none" and method in SAFE_METHODS:
+        message = f"A {method} request is usually sent without a body; choose POST to send one"
+        yield build_warning("http.method_body", message, node=spec.id, field="method")
+    if body.type in ("json", "raw-text"):
+        yield from _find_text_problems(spec, body)
+    if body.type == "binary" and not body.items:
+        message = "Body › File: choose a variable"
+        yield build_warning("http.file", message, node=spec.id, field="body.data")
     for index, item in enumerate(body.items):
         if (item.type == "file" or body.type == "binary") and not item.file:
             message = f"Body › File {index + 1}: choose a variable"
             yield build_warning("http.file", message, node=spec.id, field=f"body.data.{index}.file")
+
+
+def _find_text_problems(spec: NodeSpec, body: Body) -> Iterator[Problem]:
+    """Yield the problems of a body that is one text: nothing in it, several texts, or no JSON where JSON is sent."""
+    texts = [body.data] if isinstance(body.data, str) else [item.value for item in body.items]
+    if not any(text.strip() for text in texts):
+        yield build_warning("http.body", "The body is empty", node=spec.id, field="body.data")
+    elif len(texts) > 1:
+        message = f"A body of type {body.type} must have exactly one item"
+        yield build_warning("http.body", message, node=spec.id, field="body.data")
+    elif body.type == "json" and (slip := find_json_slip(texts[0])):
+        line = texts[0].splitlines()[slip.line - 1 : slip.line]
+        text = " ".join(line).strip()[:_MAX_SHOWN_LINE] or "…"
+        ending = "; it is repaired when it is sent" if slip.is_repaired else ""
+        code = "http.json_repaired" if slip.is_repaired else "http.json"
+        message = f"Line {slip.line} of the body is no valid JSON: {text}{ending}"
+        field = "body.data" if isinstance(body.data, str) else "body.data.0.value"
+        yield build_warning(code, message, node=spec.id, field=field)

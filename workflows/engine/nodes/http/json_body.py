@@ -4,6 +4,7 @@ The text is read with marks in the places of its references, and then the values
 ends a string, and never adds, hides or changes a member that the author wrote.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,6 +41,14 @@ class BuiltJson:
     is_repaired: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class JsonSlip:
+    """The line, from 1, at which a text stops being JSON, and whether what was meant is sent all the same."""
+
+    line: int
+    is_repaired: bool
+
+
 def build_json(source: str, pool: VariablePool) -> BuiltJson:
     """Return the JSON value of a text with references. Raises NotJson.
 
@@ -57,6 +66,24 @@ def build_json(source: str, pool: VariablePool) -> BuiltJson:
         return BuiltJson(values.fill_in(marked.value), marked.is_repaired)
     except NotJson as error:
         raise NotJson(values.name_marks(str(error))) from None
+
+
+def find_json_slip(source: str) -> JsonSlip | None:
+    """Return where a text with references is no JSON, whatever values the references have; None if it is JSON."""
+    template = parse_template(source)
+    if _is_alone(template):
+        return None  # its value is the JSON
+    try:
+        json.loads(mark_references(template, quotes_outside=True), strict=False)
+    except RecursionError:
+        return None  # said when it is sent
+    except json.JSONDecodeError as error:
+        try:
+            _read_marked(template)
+        except NotJson:
+            return JsonSlip(error.lineno, is_repaired=False)
+        return JsonSlip(error.lineno, is_repaired=True)
+    return None
 
 
 def render_argument(source: str, pool: VariablePool, *, is_json: bool = False) -> Json:
