@@ -79,7 +79,7 @@ def check_columns(page: Page) -> None:
     page.wait_for_load_state("load")  # a heading can be read before the style sheets have come
     left, right = (
         box_of(page.get_by_role("heading", name=name))
-        for name in ("What came with it", "What has no effect here")
+        for name in ("What it uses", "What has no effect here")
     )
     assert left["y"] == right["y"]
     assert left["x"] + left["width"] < right["x"]
@@ -90,22 +90,22 @@ def test_dropped_file_is_reported_replaced_and_opened(signed_in: Page) -> None:
     page.goto("/workflows/")
     drop(page, "body")
 
-    expect(page.get_by_role("heading", name="Import report")).to_be_visible()
+    expect(page.get_by_role("heading", name="Requirements")).to_be_visible()
     report = page.locator("#import-report")
-    expect(report).to_contain_text("2 of 5 nodes run here")
+    expect(report).to_contain_text("All 5 nodes open · 1 needs a model · 2 can't run yet")
     for text in ("gpt-4o", "forecast", "drive-reader", "acme/weather", "Speech to text"):
         expect(report).to_contain_text(text)
     check_columns(page)
     look(page, "report")
 
     page.get_by_label("Tool for forecast").select_option(label="DuckDuckGo search")
-    expect(report).to_contain_text("3 of 5 nodes run here")
+    expect(report).to_contain_text("All 5 nodes open · 1 needs a model · 1 can't run yet")
     expect(report.locator("#report-tool + .hint")).to_have_count(0)
     expect(report).to_contain_text("Replace the tool forecast by DuckDuckGo search")
     report.get_by_role("button", name="Undo").click()
     expect(report).to_contain_text("Undone: Replace the tool forecast by DuckDuckGo search")
     page.get_by_label("Tool for forecast").select_option(label="DuckDuckGo search")
-    expect(report).to_contain_text("3 of 5 nodes run here")
+    expect(report).to_contain_text("All 5 nodes open · 1 needs a model · 1 can't run yet")
     look(page, "report-replaced")
 
     report.get_by_role("link", name="Drive").click()
@@ -139,10 +139,10 @@ def test_dropped_file_is_reported_replaced_and_opened(signed_in: Page) -> None:
 
     page.keyboard.press("Escape")
     page.locator("summary[aria-label='More']").first.click()
-    page.get_by_role("link", name="Import report").click()
+    page.get_by_role("link", name="Requirements").click()
     # The model reads the output of the new node.
     assert "{{#drive.output#}}" in json.dumps(graph)
-    expect(report).to_contain_text("4 of 5 nodes run here")
+    expect(report).to_contain_text("All 5 nodes open · 1 needs a model")
     expect(report).not_to_contain_text("keeps the workflow from starting")
     expect(report.locator("#report-node_type")).to_have_count(0)
 
@@ -153,7 +153,7 @@ def test_file_dropped_on_the_canvas_becomes_the_draft_with_its_report(signed_in:
     drop(page, "[data-canvas]")
     page.get_by_role("button", name="Replace the draft").click()
 
-    expect(page.get_by_role("heading", name="Import report")).to_be_visible()
+    expect(page.get_by_role("heading", name="Requirements")).to_be_visible()
     expect(page.locator("#import-report")).to_contain_text("forecast")
     page.get_by_role("link", name="Open the workflow").click()
     expect(page.locator("wf-node[data-id='drive'] .wf-unknown")).to_be_visible()
@@ -180,7 +180,7 @@ def test_file_dropped_on_the_page_of_the_import_is_imported(signed_in: Page) -> 
     page.goto("/workflows/import/")
     drop(page, "body")
 
-    expect(page.get_by_role("heading", name="Import report")).to_be_visible()
+    expect(page.get_by_role("heading", name="Requirements")).to_be_visible()
     page.get_by_label("Node type for drive-reader").select_option(label="Template")
     expect(page.locator("#import-report")).to_contain_text("Replace drive-reader by Template")
     look(page, "kind-replaced")
@@ -197,7 +197,7 @@ def test_several_files_and_documents_that_are_dropped(signed_in: Page) -> None:
     expect(page.get_by_role("heading", name="2 of 3 files imported")).to_be_visible()
     main = page.locator("#content")
     expect(main).to_contain_text("manual.pdf is a PDF document, not a workflow.")
-    expect(main.get_by_role("link", name="Import report")).to_have_count(2)
+    expect(main.get_by_role("link", name="Requirements")).to_have_count(2)
     look(page, "several")
 
     main.get_by_role("link", name="Weather report").first.click()

@@ -71,7 +71,7 @@ def test_import_of_what_lacks_something_leads_to_its_report(alice: Person) -> No
 
     assert answer["Location"] == url("import_report", workflow)
     page = text_of(alice.client.get(answer["Location"]))
-    assert "2 of 4 nodes run here" in page
+    assert "All 4 nodes open · 1 needs a model · 1 can't run yet" in page
     assert "1 node fails when a run reaches it" in page
     assert "1 node has only the demo model" in page
     for text in ("acme/big", "forecast", "acme/weather/weather", "Writer", "Connect a model"):

@@ -57,7 +57,7 @@ def test_several_files_are_imported_and_listed_with_their_reports(alice: Person)
 
     page = read(answer)
     assert "2 of 7 files imported" in page
-    assert "2 of 4 nodes run here" in page
+    assert "All 4 nodes open · 1 needs a model · 1 can't run yet" in page
     assert "scan.pdf is a PDF document, not a workflow." in page
     assert "film.mp4 is a recording, not a workflow." in page
     assert "huge.yml The document can be at most 1 MB." in page
@@ -98,7 +98,7 @@ def test_list_counts_nodes_with_an_error_as_the_report_does(alice: Person) -> No
 
     page = read(upload(alice, *files))
 
-    assert page.count("2 of 3 nodes run here") == 2
+    assert page.count("All 3 nodes open · 1 can't run yet") == 2
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_page_says_what_the_demo_model_can_do_and_leads_to_a_model(alice: Person
 
     page = read_report(alice, workflow)
 
-    assert "2 of 3 nodes run here" in page
+    assert "All 3 nodes open · 1 needs a model" in page
     assert "answer a question with sentences that the node gives it" in page
     assert "is to summarize, translate or draft fails or only repeats what it was given" in page
     assert "Connect a model" in page
