@@ -51,7 +51,7 @@ TITLES = {"n3": "Think", "start": "Begin", "there": "Elsewhere"}
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        ("n3.text is unknown: n3 has no text", "Think › text is unknown: Think has no text"),
+        ("n3 has no output text", "Think has no output text"),
         (
             "start.b is unknown: there is no node m; did you mean n3.b?",
             "Begin › b is unknown: there is no node m; did you mean Think › b?",
@@ -61,8 +61,8 @@ TITLES = {"n3": "Think", "start": "Begin", "there": "Elsewhere"}
             "Think › x is not available yet: Think doesn't run before this node",
         ),
         (
-            "一个变量 (n3.text is unknown: n3 has no text)",
-            "一个变量 (Think › text is unknown: Think has no text)",
+            "一个变量 (n3 has no output text; did you mean n3.b?)",
+            "一个变量 (Think has no output text; did you mean Think › b?)",
         ),
         ("“n3.text” 不存在：没有 “there”", "“Think › text” 不存在：没有 “Elsewhere”"),
         ("The nodes form a cycle: start, n3", "The nodes form a cycle: Begin, Think"),
@@ -93,4 +93,4 @@ def test_list_of_problems_names_nodes_as_people_do(alice):
 
     for html in (page, whole):
         assert '<b class="clip">Finish</b>' in html
-        assert "Begin › nowhere is unknown: Begin has no nowhere" in html
+        assert "Begin has no output nowhere" in html

@@ -53,7 +53,7 @@ def publish(
         if locked.published_version and locked.published_version.snapshot_id == snapshot.pk:
             raise NothingToPublish
         if must_be_finished:
-            check_finished(from_json(snapshot.document))
+            check_finished(locked, from_json(snapshot.document))
         _check_document(snapshot)
         if not accepts_failing_nodes:
             _check_failing_nodes(locked, from_json(snapshot.document))

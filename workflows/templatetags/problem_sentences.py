@@ -179,8 +179,20 @@ SENTENCES = (
     _("%(reference)s is of type %(type)s; a list is required"),
     _("%(reference)s is unknown: there is no node %(node)s; did you mean %(close)s?"),
     _("%(reference)s is unknown: there is no node %(node)s"),
-    _("%(reference)s is unknown: %(node)s has no %(name)s; did you mean %(close)s?"),
-    _("%(reference)s is unknown: %(node)s has no %(name)s"),
+    _("Reads %(title)s › %(name)s, which was deleted"),
+    _("Reads %(title)s, which was deleted"),
+    _("Reads %(name)s of a node that doesn't exist; did you mean %(close)s?"),
+    _("Reads %(name)s of a node that doesn't exist"),
+    _("Reads a node that doesn't exist; did you mean %(close)s?"),
+    _("Reads a node that doesn't exist"),
+    _("%(node)s has no output %(name)s; did you mean %(close)s?"),
+    _("%(node)s has no output %(name)s"),
+    _("There is no system variable %(name)s; did you mean %(close)s?"),
+    _("There is no system variable %(name)s"),
+    _("There is no environment variable %(name)s; did you mean %(close)s?"),
+    _("There is no environment variable %(name)s"),
+    _("There is no conversation variable %(name)s; did you mean %(close)s?"),
+    _("There is no conversation variable %(name)s"),
     _(
         "%(reference)s is not declared as an output of %(node)s;"
         " it is empty unless the code returns it"

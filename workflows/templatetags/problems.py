@@ -21,7 +21,7 @@ from workflows.templatetags.problem_sentences import translate_message
 
 register = template.Library()
 
-# The places in a message that name a node: "a.text is unknown: a has no text".
+# The places in a message that name a node: "a has no output b; did you mean a.c?".
 _ID = re.compile(
     r"(?:^|(?<=\()|(?<=: )|(?<=node )|(?<=inside )|(?<=outputs of )|(?<=output of )|(?<=mean )|(?<=, )|(?<=→ )|(?<=“))"
     r"(?!there is no )(?P<id>[^\s.;,()?“”]+)(?P<dot>\.(?=\w))?"

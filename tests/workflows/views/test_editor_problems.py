@@ -1,5 +1,7 @@
 """The list of problems, for who may mend them and for who may only look."""
 
+import html
+import json
 import re
 from typing import Any
 
@@ -90,3 +92,61 @@ def test_what_keeps_a_draft_from_running_in_the_editor_is_an_error_there_and_a_w
     found = {(re.search(r'data-jump="(\w*)"', one)[1], "pill-bad" in one) for one in links}  # type: ignore[index]
     assert found == {("end", True), ("later", False)}
     assert {problem.severity for problem in validate_draft(workflow)} == {Severity.WARNING}
+
+
+def reading(node_id: str) -> dict[str, Any]:
+    """A node Agent, and an end that reads from the node with this id."""
+    source = document(name="Begin")
+    agent = {"id": "agent_dybu", "data": {"type": "template-transform", "title": "Agent"}}
+    agent["data"] |= {"template": "x", "variables": []}
+    source["nodes"].append(agent)
+    source["edges"].append({"id": "e2", "source": "start", "target": "agent_dybu"})
+    source["nodes"][1]["data"]["outputs"] = [
+        {"variable": "text", "value_selector": [node_id, "output"]}
+    ]
+    return source
+
+
+def delete_agent(person: Person, workflow: Workflow) -> str:
+    """Delete the node as the editor does, and return the HTML that comes back."""
+    answer = person.client.post(
+        reverse("workflows:edit", args=[workflow.pk]),
+        json.dumps({"ops": [{"op": "delete", "id": "agent_dybu"}]}),
+        content_type="application/json",
+    )
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_deleted_node_that_is_still_read_goes_by_the_title_that_it_had(alice: Person) -> None:
+    workflow = make_workflow(alice, source=reading("agent_dybu"))
+    delete_agent(alice, workflow)
+
+    pages = [
+        markup_of(alice.client.get(reverse(f"workflows:{name}", args=[workflow.pk, *more])))
+        for name, more in [("problems", []), ("detail", []), ("node", ["end"])]
+    ]
+
+    for page in pages:
+        assert "Reads Agent › output, which was deleted" in page
+        assert "there is no node" not in page
+
+
+def test_node_that_was_never_there_is_not_named_by_its_id(alice: Person) -> None:
+    workflow = make_workflow(alice, source=reading("agent_zzzz9"))
+
+    page = markup_of(alice.client.get(reverse("workflows:problems", args=[workflow.pk])))
+
+    assert "Reads output of a node that doesn't exist" in html.unescape(page)
+    assert "agent_zzzz9" not in page
+
+
+def test_menu_that_publishes_lists_the_errors_alone(alice: Person) -> None:
+    url = reverse("workflows:problems", args=[make_workflow(alice, source=broken()).pk])
+    sound = reverse("workflows:problems", args=[make_workflow(alice, "Sound").pk])
+
+    page = markup_of(alice.client.get(url, {"publishing": ""}))
+
+    assert "Can&#x27;t publish: fix these problems first." in page
+    assert 'data-jump="ask"' in page
+    assert markup_of(alice.client.get(sound, {"publishing": ""})).strip() == ""

@@ -21,4 +21,4 @@ def test_problem_beside_its_field_names_nodes_by_their_titles(alice):
     held = re.search(r'<script id="insp-data" type="application/json">(.*?)</script>', page, re.S)
     assert held
     messages = [problem["message"] for problem in json.loads(held[1])["problems"]]
-    assert any("Begin › nowhere is unknown: Begin has no nowhere" in one for one in messages)
+    assert any("Begin has no output nowhere" in one for one in messages)

@@ -22,6 +22,7 @@ from workflows.llm.directory import ModelDirectory
 from workflows.models import Workflow
 from workflows.services import audit_lines
 from workflows.services.editing import log
+from workflows.services.editing.deleted_nodes import name_deleted_nodes
 from workflows.services.editor import draft_rows
 from workflows.services.editor.code_problems import find_code_problems
 from workflows.services.editor.knowledge_problems import find_knowledge_problems
@@ -86,7 +87,8 @@ def list_problems(
 
     ``models`` are the team's, if the caller has loaded them.
     """
-    return _sort(mark_unfinished_as_errors(_find_problems(workflow, document, models)))
+    problems = mark_unfinished_as_errors(_find_problems(workflow, document, models))
+    return _sort(name_deleted_nodes(workflow, problems))
 
 
 def _find_problems(

@@ -12,6 +12,7 @@ from workflows.engine.runtime.partial_runs import Part
 from workflows.execution.debugging.run_options import prepare_part
 from workflows.execution.kinds import load_kinds
 from workflows.models import Snapshot, Workflow
+from workflows.services.editing.deleted_nodes import name_deleted_nodes
 from workflows.services.tools.callable_workflows import find_call_problems
 
 
@@ -40,13 +41,13 @@ def check_document(workflow: Workflow, snapshot: Snapshot, document: Document) -
         raise DocumentInvalid(errors, list_node_titles(document, kinds))
 
 
-def check_finished(document: Document) -> None:
+def check_finished(workflow: Workflow, document: Document) -> None:
     """Raise DocumentInvalid with the errors and half-made nodes of a draft that a person wants to try in the editor.
 
     Programs may run such a draft, because an empty text can be meant.
     """
     kinds = load_kinds()
-    if problems := select_unfinished(validate(document, kinds)):
+    if problems := name_deleted_nodes(workflow, select_unfinished(validate(document, kinds))):
         raise DocumentInvalid(problems, list_node_titles(document, kinds))
 
 

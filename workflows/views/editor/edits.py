@@ -32,6 +32,7 @@ from workflows.services.editing import gestures
 from workflows.services.editing import undo as undoing
 from workflows.services.editing.catch_up import get_revision_number, list_changes
 from workflows.services.editing.changes import Change, build_problem_tree
+from workflows.services.editing.deleted_nodes import name_deleted_nodes
 from workflows.services.editing.draft_checksum import compute_shape
 from workflows.services.editing.parts import MAX_IDS, read_parts
 from workflows.services.models.mappings import load_directory_for
@@ -170,7 +171,7 @@ def _render_html(change: Change, removed_ids: Sequence[str]) -> Fragments:
         items,
         [build_edge(edge) for edge in change.edges],
         removed_ids=removed_ids,
-        problems=mark_unfinished_as_errors(change.problems),
+        problems=name_deleted_nodes(change.workflow, mark_unfinished_as_errors(change.problems)),
         pinned=change.pinned,
         models=load_directory_for(change.workflow.team_id, nodes),
     )

@@ -38,7 +38,7 @@ def start_run_from_form(
     options = read_options(request.POST, pins=permissions.may_edit(principal, workflow))
     version = choose_version(principal, workflow)
     if version == "draft" and (options or default_options or RunOptions()).part.is_whole:
-        check_finished(load_draft(workflow))
+        check_finished(workflow, load_draft(workflow))
     return start_run_with_options(
         principal,
         options or default_options,

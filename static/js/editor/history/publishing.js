@@ -17,8 +17,10 @@ export function install(editor) {
   const menu = form?.closest("details");
   // opening the menu leads to the field for the note
   menu?.addEventListener("toggle", ({ target }) => {
-    if (target.open) form.elements.note.focus();
-    else form.querySelector("[data-publish-refused]").replaceChildren();
+    if (target.open) {
+      form.elements.note.focus();
+      showErrors(editor, form);
+    } else form.querySelector("[data-publish-refused]").replaceChildren();
   });
   // a link to a problem leads out of the menu
   form?.addEventListener("click", ({ target }) => target.closest("[data-jump], [data-open-panel]") && (menu.open = false));
@@ -29,6 +31,18 @@ export function install(editor) {
     await publish(editor, form, event.submitter);
     form.removeAttribute("aria-busy");
   });
+}
+
+/** Show at once what keeps the draft from being published, instead of after the button. */
+async function showErrors(editor, form) {
+  try {
+    if (!(await waitUntilSent(editor.edits))) return;
+    const response = await fetch(`${editor.urls.problems}?publishing`, { headers: { "HX-Request": "true" } });
+    const refusal = form.querySelector("[data-publish-refused]");
+    if (response.ok && form.closest("details").open && !form.hasAttribute("aria-busy")) refusal.replaceChildren(parseFragment(await response.text()) ?? "");
+  } catch {
+    // the button tells them
+  }
 }
 
 async function publish(editor, form, submitter) {

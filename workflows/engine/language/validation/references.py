@@ -39,6 +39,13 @@ _UNCLOSED: Final = re.compile(r"\{\{#(?![^#{}\n]{0,200}#\}\})[\w.]*")
 # The texts of a node with their paths in its data.
 Texts = Sequence[tuple[str, str]]
 
+# The names of the sources that are no nodes, as messages say them.
+_BUILT_IN: Final[Mapping[str, str]] = {
+    SYSTEM: "system variable",
+    ENVIRONMENT: "environment variable",
+    CONVERSATION: "conversation variable",
+}
+
 OPENING: Final = "{{"
 # Problems of references that are listed. A document with more is wrong as a whole.
 MAX_PROBLEMS: Final = 500
@@ -195,7 +202,9 @@ class _ReferenceChecker:
             return
         close = self._suggester.find_close(selector[1], names)
         hint = f"; did you mean {selector[0]}.{close}?" if close else ""
-        message = f"{'.'.join(selector)} is unknown: {selector[0]} has no {selector[1]}{hint}"
+        built_in = _BUILT_IN.get(selector[0]) if selector[0] not in self.graph.nodes else None
+        subject = f"There is no {built_in}" if built_in else f"{selector[0]} has no output"
+        message = f"{subject} {selector[1]}{hint}"
         # Documents of xworkflow name conversation variables that they don't declare, and run all the same.
         kind = "undeclared" if selector[0] == CONVERSATION else "unknown_variable"
         yield build_warning(f"reference.{kind}", message, node=node.id, field=field)

@@ -34,6 +34,8 @@ from workflows.engine.nodes import find_appearance
 from workflows.engine.nodes.agent.agent import Agent
 from workflows.engine.nodes.agent.tool import ToolNode
 from workflows.execution.kinds import load_kinds
+from workflows.models import Workflow
+from workflows.services.editing.deleted_nodes import name_deleted_nodes
 from workflows.services.editor.knowledge_problems import find_knowledge_problems
 from workflows.services.editor.people_problems import find_people_problems
 from workflows.services.model_prices import find_price_problems
@@ -96,7 +98,7 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
         *find_people_problems(workflow.team_id, own),
     ]
     context = {
-        **_build_node_context(document, spec, workflow.revision, team_problems),
+        **_build_node_context(document, spec, workflow, team_problems),
         "workflow": workflow,
         **build_model_context(principal, workflow),
         "answering": build_model_mark(spec, models),
@@ -136,12 +138,13 @@ def overview(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 
 def _build_node_context(
-    document: Document, spec: NodeSpec, revision: int, call_problems: Iterable[Problem]
+    document: Document, spec: NodeSpec, workflow: Workflow, call_problems: Iterable[Problem]
 ) -> dict[str, Any]:
     kinds = load_kinds()
     kind = kinds.get(spec.kind) or UnknownKind()
     appearance = find_appearance(spec.kind, kinds)
-    problems = [*validate_node(document, kinds, spec.id), *call_problems]
+    own_problems = name_deleted_nodes(workflow, validate_node(document, kinds, spec.id))
+    problems = [*own_problems, *call_problems]
     if is_reachable(Graph.from_document(document), kinds, spec.id):
         problems = mark_unfinished_as_errors(problems)
     # Without the memory app, the language has no such fields.
@@ -182,7 +185,7 @@ def _build_node_context(
             spec,
             kind,
             [problem for problem in problems if problem.code != "kind.unknown"],
-            revision,
+            workflow.revision,
         ),
     }
 
