@@ -1,6 +1,7 @@
 """Saved test cases through the service, the API, the page and the shell; run by a real worker's code."""
 
 import json
+import re
 from uuid import UUID
 
 import pytest
@@ -9,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.tenancy import tenant
-from tests.factories.workflows import make_run, make_workflow
+from tests.factories.workflows import make_conversation, make_run, make_workflow
 from tests.support.cast import Cast, Person
 from tests.support.markup import markup_of
 from workflows.execution.evaluation.running import run_next_case
@@ -261,7 +262,114 @@ def test_form_saves_what_was_typed_and_grows_a_row(alice: Person, chat):
 
     shown = markup_of(alice.client.get(reverse("workflows:test", args=[chat.pk, case.pk])))
     assert "a cat" in shown
-    assert 'value="recalled.count"' in shown
+    assert re.search(r'value="recalled.count"\s+selected', shown)
+
+
+@pytest.mark.django_db
+def test_check_is_chosen_from_a_list_with_the_parts_of_the_draft(alice: Person, chat):
+    page = markup_of(alice.client.get(reverse("workflows:new_test", args=[chat.pk])))
+
+    row = page.split('class="tests-check"')[1]
+    values = re.findall(r'<option\s+value="([^"]*)"', row)
+    assert {"answer", "recalled", "status", "step.recall.status", "other"} < {*values}
+    assert "is at least" in row
+    assert ">≥<" not in row
+    # Nothing is chosen for a person who only writes a message.
+    assert page.count('class="tests-check"') == 1
+    assert values[0] == ""
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("check", "sentence"),
+    [
+        ({"of": "answer", "value": ""}, "Turn 1, check 1: enter the expected value"),
+        ({"of": "", "value": "blue"}, "Turn 1, check 1: choose what to check"),
+        ({"of": "other", "path": "moon", "value": "x"}, "Turn 1, check 1: choose what to check"),
+    ],
+)
+def test_check_that_is_not_finished_says_so_at_its_row(alice: Person, chat, check, sentence):
+    place = reverse("workflows:new_test", args=[chat.pk])
+    typed = {"name": "Mine", "turn-0-say": "hi", "turn-0-person": ""}
+    typed |= {f"turn-0-check-0-{part}": value for part, value in check.items()}
+
+    answer = alice.client.post(place, typed)
+
+    page = markup_of(answer)
+    assert answer.status_code == 422
+    assert sentence in page.split('class="tests-check"')[1]
+    assert 'aria-describedby="turn-0-check-0-error"' in page
+    assert page.index(sentence) > page.index('name="turn-0-say"')
+    assert 'name="turn-0-check-0-value"' in page
+    assert not stored(chat)
+
+
+@pytest.mark.django_db
+def test_empty_check_and_a_path_of_ones_own_are_saved_as_they_are_meant(alice: Person, chat):
+    typed = {
+        "name": "Mine",
+        "turn-0-say": "hi",
+        "turn-0-person": "",
+        "turn-0-check-0-of": "",
+        "turn-0-check-0-operator": "contains",
+        "turn-0-check-0-value": "",
+        "turn-0-check-1-of": "other",
+        "turn-0-check-1-path": "output.items.0",
+        "turn-0-check-1-operator": "not empty",
+        "turn-0-check-1-value": "",
+    }
+
+    alice.client.post(reverse("workflows:new_test", args=[chat.pk]), typed)
+
+    (case,) = stored(chat)
+    assert case.spec["turns"][0]["checks"] == [{"of": "output.items.0", "operator": "not empty"}]
+    shown = markup_of(alice.client.get(reverse("workflows:test", args=[chat.pk, case.pk])))
+    assert 'value="output.items.0"' in shown
+    assert re.search(r'value="other"\s+selected', shown)
+
+
+@pytest.mark.django_db
+def test_last_conversation_is_saved_as_a_test_with_its_turns(alice: Person, chat):
+    place = reverse("workflows:new_test", args=[chat.pk])
+    nothing = markup_of(alice.client.get(place, {"last": ""}))
+    conversation = make_conversation(alice, chat)
+    for number, query in enumerate(("I eat no nuts", "What may I eat?")):
+        run = make_run(
+            alice,
+            chat,
+            conversation=conversation,
+            system={"query": query},
+            outputs={"answer": f"answer {number}"},
+            status="succeeded",
+            finished_at=timezone.now(),
+        )
+        names = ["memory_written"] if number == 0 else ["memory_recalled"]
+        entry = {"id": "1", "key": "nuts", "value": "no nuts", "score": 1}
+        with tenant([run.team_id]):
+            for name in names:
+                RunEvent.objects.create(
+                    team_id=run.team_id,
+                    run=run,
+                    seq=1,
+                    name=name,
+                    data={"scope": "user", "namespace": "u", "entry": entry, "entries": [entry]},
+                )
+
+    page = markup_of(alice.client.get(place, {"last": ""}))
+
+    assert "There is no conversation yet." in nothing
+    assert [text in page for text in ("I eat no nuts", "What may I eat?")] == [True, True]
+    assert 'value="answer 1"' in page
+    # The first turn writes it, so the case doesn't begin with it.
+    assert 'name="memory-0-text"' not in page
+
+
+@pytest.mark.django_db
+def test_empty_list_offers_the_conversation_before_a_command(alice: Person, chat):
+    page = markup_of(alice.client.get(reverse("workflows:tests", args=[chat.pk])))
+
+    assert page.index("Save this conversation as a test") < page.index("manage.py test_workflow")
+    assert page.index("<details") < page.index("manage.py test_workflow")
 
 
 def test_form_keeps_what_it_has_no_fields_for():

@@ -110,7 +110,7 @@ def reading(node_id: str) -> dict[str, Any]:
 def delete_agent(person: Person, workflow: Workflow) -> str:
     """Delete the node as the editor does, and return the HTML that comes back."""
     answer = person.client.post(
-        reverse("workflows:edit", args=[workflow.pk]),
+        reverse("workflows:draft", args=[workflow.pk]),
         json.dumps({"ops": [{"op": "delete", "id": "agent_dybu"}]}),
         content_type="application/json",
     )

@@ -15,7 +15,7 @@ from accounts.personas import strip_player
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.language.document import Json
-from workflows.engine.testing.cases import PERSON, Case, Check, Seed, Turn, read_case
+from workflows.engine.testing.cases import MAX_TURNS, PERSON, Case, Check, Seed, Turn, read_case
 from workflows.models import DataCase, Evaluation, EvaluationResult, Run, RunEvent, Workflow
 from workflows.models.documents import from_json
 from workflows.services import audit_lines
@@ -41,6 +41,42 @@ def save_case(
     """Create a case, or change the given one. Raises DocumentInvalid with the fields, or NameTaken."""
     permissions.check_edit(principal, workflow)
     return data_cases.save_case(principal, load_tests(workflow), read_case(dict(spec)), case)
+
+
+def list_last_runs(principal: Principal, workflow: Workflow) -> list[Run]:
+    """Return the ended runs of the caller's last conversation, oldest first; without conversations, the last run."""
+    runs = Run.objects.visible_to(principal).filter(
+        workflow=workflow,
+        started_by_id=principal.user_id,
+        api_key=None,
+        parent=None,
+        finished_at__isnull=False,
+    )
+    last = runs.order_by("-created_at", "-id").first()
+    if last is None or last.conversation_id is None:
+        return [last] if last is not None else []
+    newest = runs.filter(conversation_id=last.conversation_id).order_by("-created_at", "-id")
+    return list(newest[:MAX_TURNS])[::-1]
+
+
+def build_case_from_runs(runs: Sequence[Run]) -> Case:
+    """Return an unsaved case with a turn for each run. Memories that an earlier turn writes are none of the case's."""
+    cases = [build_case_from_run(run) for run in runs]
+    written: set[str] = set()
+    seeds: dict[tuple[str, str], Seed] = {}
+    for run, case in zip(runs, cases, strict=True):
+        for seed in case.memories:
+            if seed.key not in written:
+                seeds.setdefault((seed.scope, seed.key), seed)
+        written |= _list_written_keys(run)
+    turns = tuple(turn for case in cases for turn in case.turns)
+    return cases[0].model_copy(update={"turns": turns, "memories": tuple(seeds.values())})
+
+
+def _list_written_keys(run: Run) -> set[str]:
+    with tenant([run.team_id]):
+        events = RunEvent.objects.unscoped().filter(run=run, name="memory_written").order_by("seq")
+        return {event.data["entry"]["key"] for event in events}
 
 
 def build_case_from_run(run: Run) -> Case:

@@ -19,15 +19,14 @@ from workflows.engine.testing.cases import Case, read_case
 from workflows.errors import InvalidValue, NameTaken
 from workflows.models import DataCase, DataSet
 from workflows.services.data_sets import cases, files
-from workflows.templatetags.problems import describe_problem
 from workflows.views.data_sets.pages import render_detail
 from workflows.views.editor.debugging.case_form import (
-    SUBJECTS,
     CaseForm,
     build_form,
     read_expected,
     read_form,
 )
+from workflows.views.editor.debugging.check_fields import build_subjects_context
 from workflows.views.request_context import find_run, parse_id, read_text
 
 
@@ -113,8 +112,8 @@ def _save_form(
     try:
         cases.save_case(principal, data_set, read_case(form.build_spec()), row)
     except DocumentInvalid as invalid:
-        errors = [f"{problem.field}: {describe_problem(problem)}" for problem in invalid.problems]
-        return _render_form(request, data_set, row, form, errors)
+        errors = form.place_errors(invalid.problems)
+        return _render_form(request, data_set, row, form, errors, is_refused=True)
     except (ValueError, InvalidValue, NameTaken) as error:
         return _render_form(request, data_set, row, form, [str(error)])
     return redirect("workflows:data_set", data_set.pk)
@@ -126,15 +125,18 @@ def _render_form(
     row: DataCase | None,
     form: CaseForm,
     errors: list[str] | None = None,
+    *,
+    is_refused: bool = False,
 ) -> HttpResponse:
     context = {
         "data_set": data_set,
         "case": row,
         "form": form,
         "errors": errors or [],
-        "subjects": SUBJECTS,
+        **build_subjects_context(),
     }
-    return render(request, "data_sets/case.html", context, status=422 if errors else 200)
+    status = 422 if errors or is_refused else 200
+    return render(request, "data_sets/case.html", context, status=status)
 
 
 def _read_simple_case(request: HttpRequest) -> Case:

@@ -4,18 +4,18 @@ Rows are numbered (``turn-0-check-1-of``). Empty rows are ignored, so that a for
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
-from workflows.engine.language.comparisons import OPERATORS
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl.yaml_reading import read_yaml
+from workflows.engine.language.problems import Problem
 from workflows.engine.testing.cases import PERSON
+from workflows.views.editor.debugging.check_fields import OTHER, describe_place, list_operators
 from workflows.views.runs.memory.recalled import SCOPE_LABELS
 
 
@@ -25,29 +25,20 @@ REST_OF_TURN = ("answers", "group")
 # Where a memory before the first turn may be; that of a run begins empty.
 SCOPES = ("user", "global", "workflow", "conversation")
 
-# The subjects of a check, the most common first; a path inside can follow.
-SUBJECTS = (
-    ("answer", gettext_lazy("Final answer")),
-    ("output.", gettext_lazy("Output by name")),
-    ("recalled", gettext_lazy("Recalled memories")),
-    ("recalled.count", gettext_lazy("Number of recalled memories")),
-    ("written", gettext_lazy("Written memories")),
-    ("written.count", gettext_lazy("Number of written memories")),
-    ("status", gettext_lazy("Run status")),
-    ("step.", gettext_lazy("Node: step.<id>.status, .handle or .outputs.<name>")),
-    ("seconds", gettext_lazy("Duration")),
-    ("tokens", gettext_lazy("Tokens used")),
-)
-
 
 @dataclass
 class CheckRow:
-    """The fields of a check; ``name`` is the prefix of their names."""
+    """The fields of a check; ``name`` is the prefix of their names, and ``error`` what is missing in them."""
 
     name: str
     of: str = ""
     operator: str = "contains"
     value: str = ""
+    error: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.of and not self.value.strip()
 
 
 @dataclass
@@ -85,8 +76,23 @@ class CaseForm:
     more: str = ""
     is_unfinished: bool = False
 
-    operators = tuple(OPERATORS)
     scopes = tuple((scope, SCOPE_LABELS[scope]) for scope in SCOPES)
+
+    @property
+    def operators(self) -> list[tuple[str, str]]:
+        return list_operators()
+
+    def place_errors(self, problems: Iterable[Problem]) -> list[str]:
+        """Put each problem of a check to its row, and return what is wrong elsewhere."""
+        checks = {check.name: check for turn in self.turns for check in turn.checks}
+        others = []
+        for problem in problems:
+            message, row = describe_place(problem)
+            if row in checks:
+                checks[row].error = message
+            else:
+                others.append(message)
+        return others
 
     def build_spec(self) -> dict[str, Json]:
         """Return the case as JSON for the engine to check; raise ValueError for text that is not JSON or YAML."""
@@ -188,7 +194,8 @@ def read_form(data: Mapping[str, str]) -> CaseForm:
     dropped = data.get("drop", "")
     if dropped.isdecimal() and int(dropped) < len(turns) and len(turns) > 1:
         del turns[int(dropped)]
-    return _add_empty_checks(_number_rows(form)) if form.is_unfinished else form
+    _number_rows(form)
+    return _add_empty_checks(form) if form.is_unfinished else form
 
 
 def _read_memory(data: Mapping[str, str], name: str) -> MemoryRow:
@@ -209,19 +216,20 @@ def _read_turn(data: Mapping[str, str], name: str) -> TurnRow:
         person=data[f"{name}-person"].strip(),
         conversation=data.get(f"{name}-conversation", "").strip(),
         checks=[
-            CheckRow(
-                "",
-                data[f"{row}-of"].strip(),
-                data.get(f"{row}-operator", "contains"),
-                data.get(f"{row}-value", ""),
-            )
-            for row in (
-                f"{name}-check-{j}" for j in _list_row_numbers(data, f"{name}-check-{{}}-of")
-            )
-            if data[f"{row}-of"].strip()
+            check
+            for j in _list_row_numbers(data, f"{name}-check-{{}}-of")
+            if not (check := _read_check(data, f"{name}-check-{j}")).is_empty
         ],
         rest=data.get(f"{name}-rest", ""),
     )
+
+
+def _read_check(data: Mapping[str, str], name: str) -> CheckRow:
+    subject = data[f"{name}-of"].strip()
+    if subject == OTHER:
+        subject = data.get(f"{name}-path", "").strip()
+    operator = data.get(f"{name}-operator", "contains")
+    return CheckRow("", subject, operator, data.get(f"{name}-value", ""))
 
 
 def _list_row_numbers(data: Mapping[str, str], pattern: str) -> range:
@@ -257,7 +265,7 @@ def _serialize_memory(row: MemoryRow, number: int) -> dict[str, Json]:
 
 def _serialize_turn(row: TurnRow) -> dict[str, Json]:
     turn: dict[str, Json] = {
-        "checks": [_serialize_check(check) for check in row.checks if check.of]
+        "checks": [_serialize_check(check) for check in row.checks if not check.is_empty]
     }
     turn |= _parse_rest(row.rest)
     if row.say:

@@ -14,12 +14,14 @@ from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.errors import DocumentInvalid
 from workflows.errors import WorkflowFault
+from workflows.execution.kinds import load_kinds
 from workflows.models import DataCase, Workflow
 from workflows.services.data_sets.cases import delete_case
 from workflows.services.data_sets.publish_gate import change_gate
 from workflows.services.debugging import cases
-from workflows.templatetags.problems import describe_problem
-from workflows.views.editor.debugging.case_form import SUBJECTS, CaseForm, build_form, read_form
+from workflows.services.editor.drafts import load_draft
+from workflows.views.editor.debugging.case_form import CaseForm, build_form, read_form
+from workflows.views.editor.debugging.check_fields import build_subjects_context
 from workflows.views.request_context import find_run, find_workflow, parse_id, read_text
 
 
@@ -63,14 +65,16 @@ def choose_gate(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def new_test(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Show an empty form or one filled from a run (``?run=``), or save the new case."""
+    """Show an empty form or one filled from a run (``?run=``) or the last conversation (``?last``), or save the new case."""
     principal, workflow = find_workflow(request, workflow_id, "edit")
     if request.method == "POST":
         return _save_case(request, principal, workflow, None)
-    spec: dict[str, Any] = {
-        "name": "",
-        "turns": [{"checks": [{"of": "answer" if workflow.is_chat else "status"}]}],
-    }
+    spec: dict[str, Any] = {"name": "", "turns": [{"checks": []}]}
+    if "last" in request.GET:
+        runs = cases.list_last_runs(principal, workflow)
+        if not runs:
+            return _render_list(request, principal, workflow, has_nothing_to_save=True)
+        spec = cases.dump_case(cases.build_case_from_runs(runs))
     if run_id := read_text(request.GET, "run"):
         _, run = find_run(request, parse_id(run_id))
         if run.workflow_id != workflow.pk:
@@ -122,8 +126,8 @@ def _save_case(
     try:
         cases.save_case(principal, workflow=workflow, spec=form.build_spec(), case=case)
     except DocumentInvalid as invalid:
-        errors = [f"{problem.field}: {describe_problem(problem)}" for problem in invalid.problems]
-        return _render_form(request, workflow, case, form, errors)
+        errors = form.place_errors(invalid.problems)
+        return _render_form(request, workflow, case, form, errors, is_refused=True)
     except (ValueError, WorkflowFault) as error:
         return _render_form(request, workflow, case, form, [str(error)])
     return _render_list(request, principal, workflow)
@@ -135,15 +139,17 @@ def _render_form(
     case: DataCase | None,
     form: CaseForm,
     errors: list[str] | None = None,
+    *,
+    is_refused: bool = False,
 ) -> HttpResponse:
     context = {
         "workflow": workflow,
         "case": case,
         "form": form,
         "errors": errors or [],
-        "subjects": SUBJECTS,
+        **build_subjects_context(load_draft(workflow), load_kinds()),
     }
-    status = 422 if errors else 200
+    status = 422 if errors or is_refused else 200
     return render(request, "editor/debugging/_case_form.html", context, status=status)
 
 
@@ -152,6 +158,8 @@ def _render_list(
     principal: Principal,
     workflow: Workflow,
     invalid: DocumentInvalid | None = None,
+    *,
+    has_nothing_to_save: bool = False,
 ) -> HttpResponse:
     """Show the list; with ``invalid`` above it the errors of the draft, which keep the cases from running."""
     all_cases = list(selectors.list_cases(principal, workflow.pk))
@@ -165,6 +173,7 @@ def _render_list(
         "passed": sum(bool(result and result.has_passed) for _case, result in rows),
         "can_edit": permissions.may_edit(principal, workflow),
         **_build_gate_context(principal, workflow),
+        "has_nothing_to_save": has_nothing_to_save,
         "problems": invalid.problems if invalid else (),
         "titles": invalid.titles if invalid else {},
     }
