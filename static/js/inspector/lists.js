@@ -1,4 +1,5 @@
-// Rows of lists: add, remove, move; also lists that are stored as an object or as lines.
+// Rows of lists: add, remove, move; also lists that are stored as an object or as lines. A row without a name is named after
+// its label while that is typed; a name that is there stays, because others may read it.
 
 import { t } from "../common/translations.js";
 import { getIndex, getItems, getPath, readValue } from "./controls.js";
@@ -6,9 +7,11 @@ import { getAtPath, setAtPath, parseJson } from "../common/json_paths.js";
 
 const LISTS = "[data-list], [data-map], [data-lines]";
 const ROWS = "[data-item], [data-entry], [data-line]";
+const LABEL = "[data-names]";
 
 export function watch(inspector) {
   const { root } = inspector;
+  watchLabels(inspector);
   root.addEventListener("click", (event) => {
     const button = event.target.closest("[data-row]");
     if (button && inspector.form && inspector.editor.canEdit) ACTIONS[button.dataset.row](inspector, button);
@@ -19,6 +22,36 @@ export function watch(inspector) {
       if (writtenList && inspector.form && !event.target.matches("[data-list] [data-list] *")) writeLater(inspector, writtenList, kind === "change" ? 0 : 600);
     });
   }
+}
+
+function watchLabels(inspector) {
+  const { root } = inspector;
+  let label = null; // the one that is being typed into, of an input without a name
+  root.addEventListener("focusin", ({ target }) => {
+    label = target.matches(LABEL) && !findName(target)?.value.trim() ? target : null;
+  });
+  root.addEventListener("input", ({ target }) => {
+    if (target !== label || !inspector.editor.canEdit) return;
+    const name = findName(target);
+    name.value = deriveName(target.value, listOtherNames(name));
+    name.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
+
+/** Return a label as an identifier that no other input has: "Order number" is order_number. */
+function deriveName(text, others) {
+  const words = text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase();
+  const base = words.replace(/[^a-z0-9]+/g, "_").replace(/^[_0-9]+|_+$/g, "").slice(0, 30) || (text.trim() && "input");
+  let name = base;
+  for (let number = 2; name && others.includes(name); number += 1) name = `${base}_${number}`;
+  return name;
+}
+
+const findName = (label) => label.closest("[data-item]").querySelector(`[data-key="${label.dataset.names}"]`);
+
+function listOtherNames(name) {
+  const all = name.closest("[data-list]").querySelectorAll(`:scope > [data-item] [data-key="${name.dataset.key}"]`);
+  return [...all].filter((other) => other !== name).map((other) => other.value.trim());
 }
 
 export function enhance(part) {

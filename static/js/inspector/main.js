@@ -8,7 +8,6 @@ import * as conditions from "./conditions.js";
 import { CONTROL, getPath, showValue } from "./controls.js";
 import { Form } from "./form.js";
 import * as kindControls from "./kind_controls.js";
-import * as derivedNames from "./derived_names.js";
 import * as lists from "./lists.js";
 import * as metadata from "./metadata.js";
 import * as previews from "./previews.js";
@@ -52,7 +51,6 @@ class Inspector {
     this.problems = new Problems(this);
     this.tabs = new Tabs(this);
     lists.watch(this);
-    derivedNames.watch(this);
     previews.watch(this);
     installOverview(this);
     this.root.addEventListener("click", (event) => this.#pickVariable(event));
