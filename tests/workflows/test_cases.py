@@ -271,7 +271,8 @@ def test_check_is_chosen_from_a_list_with_the_parts_of_the_draft(alice: Person, 
 
     row = page.split('class="tests-check"')[1]
     values = re.findall(r'<option\s+value="([^"]*)"', row)
-    assert {"answer", "recalled", "status", "step.recall.status", "other"} < {*values}
+    expected = {"answer", "output.answer", "recalled", "status", "step.recall.status", "other"}
+    assert expected < {*values}
     assert "is at least" in row
     assert ">≥<" not in row
     # Nothing is chosen for a person who only writes a message.

@@ -104,7 +104,8 @@ def _list_document_groups(
         if kind is None or kind.execution is Execution.ENTRY:
             continue
         names = _list_outputs(node, kind)
-        if kind.provides_results and node.parent is None:
+        gives_output = kind.provides_results or kind.execution is Execution.RESPONSE
+        if gives_output and node.parent is None:
             outputs |= {f"output.{name}": _("Output %(name)s") % {"name": name} for name in names}
         choices = tuple(islice(_iter_node_choices(node, kind, names), left))
         left -= len(choices)
