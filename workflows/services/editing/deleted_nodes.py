@@ -46,7 +46,7 @@ def find_deleted_titles(workflow: Workflow, node_ids: Collection[str]) -> dict[s
         .values_list("inverse", flat=True)[:MAX_REVISIONS]
     )
     titles: dict[str, str] = {}
-    for node in _iter_deleted(inverses.iterator()):
+    for node in _iter_deleted(inverses):
         if node["id"] in node_ids and node.get("title"):
             titles.setdefault(node["id"], node["title"])
     return titles
