@@ -149,6 +149,6 @@ def test_menu_that_publishes_lists_the_errors_alone(alice: Person) -> None:
 
     page = markup_of(alice.client.get(url, {"publishing": ""}))
 
-    assert "Can&#x27;t publish: fix these problems first." in page
+    assert "Can't publish: fix these problems first." in page
     assert 'data-jump="ask"' in page
     assert markup_of(alice.client.get(sound, {"publishing": ""})).strip() == ""

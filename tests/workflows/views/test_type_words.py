@@ -60,4 +60,4 @@ def test_input_without_a_name_is_a_problem_at_its_field(alice):
     panel = markup_of(alice.client.get(reverse("workflows:node", args=[workflow.pk, "start"])))
 
     assert "variables.1.variable" in panel
-    assert "Input 2 › Name: enter a value" in panel
+    assert "Name: enter a value" in panel
