@@ -92,7 +92,7 @@ def _find_meant_open(graph: Graph, kinds: Mapping[str, AnyKind]) -> frozenset[st
         for edge in graph.edges
         if edge.source in outputs or beside.get((edge.source, edge.handle), set()) - {edge.target}
     ]
-    return nested | graph.find_reachable(edge.target for edge in begins)
+    return graph.find_reachable(edge.target for edge in begins) | nested
 
 
 def _find_certain(graph: Graph, kinds: Mapping[str, AnyKind], outputs: set[str]) -> frozenset[str]:
