@@ -48,14 +48,23 @@ _WORDS: Final = (
 )
 # Words that mean *and* in one language and something else in another: Dutch "en" is Spanish "in".
 _UNSURE_WORDS: Final = frozenset({"en", "i", "e", "a", "so", "ma"})
-_MARK: Final = rf"\s*[,;:،؛、，；：]\s*(?:(?:{_WORDS})\s+)?|\s+[-–—]+\s+"
+# Of them, those that may begin a clause, too, after a sign.
+_KEPT_WORDS: Final = frozenset({"en", "i", "so", "ma"})
+# A sentence that begins so is English, in which "i" is the speaker.
+_ENGLISH: Final = re.compile(r"(?:i|i'm|my|we|hi|hey|hello)\b", re.IGNORECASE)
+# A capital I is the speaker in English, and no Polish *and*.
+_WORD: Final = rf"(?!(?-i:I)\b)(?:{_WORDS})"
+_UNSPACED_WORD: Final = "(?:而且|并且|並且|但是)"  # which no space need follow
+_MARK: Final = rf"\s*[,;:،؛、，；：]\s*(?:(?:{_WORD})\s+|{_UNSPACED_WORD})?|\s+[-–—]+\s+"
 _MARKS: Final = re.compile(_MARK, re.IGNORECASE)
-# With the words for *and* and *but*, some of which mean something else in another language.
+# With the words for *and* and *but*, some of which mean something else in another language. In Thai a space does.
 _MARKS_AND_WORDS: Final = re.compile(
-    rf"{_MARK}|\s+(?:{_WORDS})\s+|\s+و(?=\w)|(?<=[\u0e00-\u0e7f])\s*(?:และ|แต่)|(?<=[\u4e00-\u9fff])(?:而且|并且|並且|但是)"
+    rf"{_MARK}|\s+{_WORD}\s+|\s+و(?=\w)|(?<=[\u0e00-\u0e7f])\s*(?:และ|แต่)|(?<=[\u4e00-\u9fff]){_UNSPACED_WORD}"
+    r"|(?<=[\u0e00-\u0e7f])\s+(?=(?:ฉัน|ดิฉัน|ผม|เรา|หนู))"
     r"|(?<=[ぁ-んァ-ヶ一-龠])(?:で、|て、|し、|が、)|(?<=[가-힣])(?:고|며)\s+",
     re.IGNORECASE,
 )
+_LAST_WORD: Final = re.compile(r"[^\W_]+(?=\s*$)")
 _VERB_END: Final = re.compile(r"(?:で|て|し|が)、|(?:고|며)\s+")
 # A clause with one of these says itself whom it is about.
 _OF_SPEAKER: Final = re.compile(
@@ -68,6 +77,11 @@ _OF_SPEAKER: Final = re.compile(
 # Where these begin a sentence, a later clause about the speaker may leave them out. It leaves out more after a verb that
 # only says what they are: "I am Ana, a nurse".
 _PRONOUN: Final = re.compile(r"(?:I(?! am\b)|Ich(?! bin\b)|Je(?! suis\b)|Ik(?! ben\b)|Я)\s|我们?")
+# … unless it begins with a verb: "I'm Ana, live in Bonn".
+_TO_BE: Final = re.compile(r"(I)(?: am|'m)\b")
+_VERB: Final = re.compile(
+    r"(?:am|have|live|work|love|like|hate|speak|study|come|own|play|drink|eat|need|prefer|use)\s"
+)
 _REMEMBER: Final = re.compile(
     r"^(?:(?:please|pls)[,\s]+)?(?:(?:remember|note|keep in mind|don't forget|do not forget)(?!\s+to\b)(?:\s+that\b|\s*[:,])?\s+"
     r"|for the record[:,\s]+|fyi[:,\s]+|by the way[:,\s]+|btw[:,\s]+)"
@@ -113,7 +127,7 @@ def remove_introduction(sentence: str) -> str:
 def list_splits(sentence: str) -> list[list[str]]:
     """Return the ways to split the sentence: at its marks, and at the words for *and* and *but*, all or the sure ones."""
     all_parts = (
-        [*_iterate_parts(sentence, _MARKS)],
+        [*_iterate_parts(sentence, _MARKS, _UNSURE_WORDS)],
         [*_iterate_parts(sentence, _MARKS_AND_WORDS, _UNSURE_WORDS)],
         [*_iterate_parts(sentence, _MARKS_AND_WORDS)],
     )
@@ -128,12 +142,20 @@ def names_speaker(clause: str) -> bool:
     return _OF_SPEAKER.search(clause) is not None
 
 
+def begins_with_verb(clause: str) -> bool:
+    """Return whether the clause begins with an English verb whose subject is left out."""
+    return _VERB.match(clause) is not None
+
+
 def repeat_subject(first: str, clause: str) -> str:
     """Return the clause with the "I" that begins the first clause of its sentence, or an empty text if it needs none."""
-    pronoun = _PRONOUN.match(first)
     may_begin_with_verb = clause[:1].isalpha() and not clause[:1].isupper()
-    needs_subject = may_begin_with_verb and not names_speaker(clause)
-    return pronoun[0] + clause if pronoun and needs_subject else ""
+    if not may_begin_with_verb or names_speaker(clause):
+        return ""
+    if begins_with_verb(clause) and _TO_BE.match(first):
+        return f"I {clause}"
+    pronoun = _PRONOUN.match(first)
+    return pronoun[0] + clause if pronoun else ""
 
 
 def _replace(text: str, patterns: Iterable[re.Pattern[str]]) -> str:
@@ -146,14 +168,21 @@ def _iterate_parts(
     sentence: str, separator: re.Pattern[str], kept_words: Collection[str] = ()
 ) -> Iterator[str]:
     start = 0
+    is_english = _ENGLISH.match(sentence) is not None
     for match in separator.finditer(sentence):
-        if match[0].strip().casefold() in kept_words:
+        separator_word = _LAST_WORD.search(match[0])
+        word = separator_word[0].casefold() if separator_word else ""
+        is_alone = word == match[0].strip().casefold()
+        if is_alone and (word in kept_words or (word == "i" and is_english)):
             continue
         # A separator that is the end of the word before it, as in Japanese and Korean, stays with it.
         end = match.end() if _VERB_END.fullmatch(match[0]) else match.start()
         part = sentence[start:end].strip(f" {_SIGNS}")
         if part:
             yield part
-        start = match.end()
+        is_kept = (kept_words and word in _KEPT_WORDS) or (word == "i" and is_english)
+        start = (
+            match.start() + separator_word.start() if separator_word and is_kept else match.end()
+        )
     if rest := sentence[start:].strip():
         yield rest

@@ -8,6 +8,7 @@ import numpy as np
 
 from memory.logic.judgement.clauses import (
     MAX_LENGTH,
+    begins_with_verb,
     list_splits,
     names_speaker,
     remove_introduction,
@@ -112,6 +113,17 @@ def judge_message(message: str, encode: Encode, probes: Probes) -> list[Clause]:
     return [*clauses.values()]
 
 
+def judge_splits(sentence: str, encode: Encode, probes: Probes) -> list[Sequence[Clause]]:
+    """Return the ways to split the sentence, the finest first, with each part judged as a clause."""
+    splits = [_end_alike(split, sentence) for split in list_splits(sentence)]
+    repeated = [repeat_subject(split[0], part) for split in splits for part in split[1:]]
+    texts = [
+        *dict.fromkeys([*(part for split in splits for part in split), *filter(None, repeated)])
+    ]
+    clauses_by_text = dict(zip(texts, judge_texts(texts, encode, probes), strict=True))
+    return sort_finest_first([_judge_parts(split, clauses_by_text) for split in splits])
+
+
 def _judge_parts(parts: Sequence[str], clauses_by_text: Mapping[str, Clause]) -> list[Clause]:
     """Return the clauses of a split, those that leave out the subject with that of the first one.
 
@@ -123,7 +135,7 @@ def _judge_parts(parts: Sequence[str], clauses_by_text: Mapping[str, Clause]) ->
     for part in parts[1:]:
         clause = clauses_by_text[part]
         whole = clauses_by_text.get(repeat_subject(parts[0], part))
-        is_clause = _is_good(clause) or " " not in parts[0]
+        is_clause = _is_good(clause) or begins_with_verb(part) or " " not in parts[0]
         if whole and first.is_of_speaker >= MIN_OF_SPEAKER and is_clause and _is_good(whole):
             clause = whole
         clauses.append(clause)
@@ -137,18 +149,28 @@ def _choose_clauses(sentence: Clause, splits: Sequence[Sequence[Clause]]) -> lis
     if any(split[0].kind is Kind.REQUEST for split in splits):
         return []
     if sentence.is_stored:
-        finest_first = sorted(splits, key=len, reverse=True)
-        good_split = next((split for split in finest_first if _can_stand_apart(split)), None)
-        return [*map(_capitalize, good_split)] if good_split else [sentence]
+        good_split = next(filter(can_stand_apart, sort_finest_first(splits)), None)
+        return [*map(capitalize, good_split)] if good_split else [sentence]
     return [part for part in _list_before_question(splits) if _is_good(part)]
+
+
+def sort_finest_first(splits: Sequence[Sequence[Clause]]) -> list[Sequence[Clause]]:
+    """Return the splits with most parts first; of those that are cut at the same places, the one without the words for *and*."""
+    return sorted(splits, key=lambda split: (-len(split), sum(len(part.text) for part in split)))
+
+
+def can_stand_apart(split: Sequence[Clause]) -> bool:
+    """Return whether each part is a fact by itself."""
+    return all(map(_is_good, split)) and len(_list_with_subject(split)) == len(split)
+
+
+def select_independent(split: Sequence[Clause]) -> list[Clause]:
+    """Return the parts that are facts by themselves beside the others: they say whom they are about."""
+    return [part for part in _list_with_subject(split) if _is_good(part)]
 
 
 def _is_good(part: Clause) -> bool:
     return part.is_stored and part.certainty >= MIN_CLAUSE
-
-
-def _can_stand_apart(split: Sequence[Clause]) -> bool:
-    return all(map(_is_good, split)) and len(_list_with_subject(split)) == len(split)
 
 
 def _list_with_subject(split: Sequence[Clause]) -> Sequence[Clause]:
@@ -180,7 +202,7 @@ def _end_alike(parts: Sequence[str], sentence: str) -> list[str]:
     return [part.rstrip(_END_MARKS) + end for part in parts]
 
 
-def _capitalize(part: Clause) -> Clause:
+def capitalize(part: Clause) -> Clause:
     return replace(part, text=part.text[:1].upper() + part.text[1:])
 
 

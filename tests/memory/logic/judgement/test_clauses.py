@@ -39,6 +39,11 @@ def test_sentences_of_the_person(message: str, sentences: list[str]) -> None:
     ("sentence", "clauses"),
     [
         ("I'm Ana and I live in Lyon.", ["I'm Ana", "I live in Lyon."]),
+        ("I am Ana, I live in Lyon.", ["I am Ana", "I live in Lyon."]),
+        ("i am ana, i live in lyon and i ski", ["i am ana", "i live in lyon", "i ski"]),
+        ("Mam na imię Ana, i mieszkam w Gdyni.", ["Mam na imię Ana", "mieszkam w Gdyni."]),
+        ("我住在南京，而且有一只猫。", ["我住在南京", "有一只猫。"]),
+        ("ฉันชื่อมะลิ ฉันอยู่ที่เชียงใหม่", ["ฉันชื่อมะลิ", "ฉันอยู่ที่เชียงใหม่"]),
         ("我叫小明，住在北京。", ["我叫小明", "住在北京。"]),
         ("犬を飼っていて、名古屋に住んでいます。", ["犬を飼っていて", "名古屋に住んでいます。"]),
         ("Me llamo Ana, pero vivo en Lyon", ["Me llamo Ana", "vivo en Lyon"]),
@@ -61,12 +66,18 @@ def test_clauses_of_a_sentence(sentence: str, clauses: list[str]) -> None:
         ("I live in Lyon", "my sister lives in Oslo", ""),
         ("I live in Lyon", "Tom lives in Oslo", ""),
         ("I am Ana", "a nurse", ""),
+        ("I'm Ana", "live in Lyon", "I live in Lyon"),
         ("Ich wohne in Bonn", "34 Jahre alt", ""),
         ("Vivo en Madrid", "trabajo en un banco", ""),
     ],
 )
 def test_clause_gets_the_subject_that_it_leaves_out(first: str, clause: str, whole: str) -> None:
     assert repeat_subject(first, clause) == whole
+
+
+@pytest.mark.parametrize("sentence", ["When I was in Rome I lived there."])
+def test_the_english_i_is_no_polish_and(sentence: str) -> None:
+    assert list_splits(sentence) == []
 
 
 @pytest.mark.parametrize("sentence", ["I live in Lyon.", "a, b, c, d, e, f, g, h, i"])

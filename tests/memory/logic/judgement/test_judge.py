@@ -45,6 +45,90 @@ def test_each_fact_is_remembered_by_itself(judge: Judge, message: str, facts: li
 
 
 @pytest.mark.parametrize(
+    ("message", "facts"),
+    [
+        (
+            "I am Lena, I live in Hamburg and I am allergic to peanuts.",
+            ["I am Lena.", "I live in Hamburg.", "I am allergic to peanuts."],
+        ),
+        (
+            "i'm lena, i live in hamburg and i'm allergic to peanuts",
+            ["I'm lena", "I live in hamburg", "I'm allergic to peanuts"],
+        ),
+        (
+            "I'm Lena, live in Hamburg and am allergic to peanuts.",
+            ["I'm Lena.", "I live in Hamburg.", "I am allergic to peanuts."],
+        ),
+        (
+            "Ich heiße Lena, wohne in Hamburg und bin allergisch gegen Erdnüsse.",
+            ["Ich heiße Lena.", "Ich wohne in Hamburg.", "Ich bin allergisch gegen Erdnüsse."],
+        ),
+        (
+            "Je m'appelle Lena, j'habite à Hambourg et je suis allergique aux arachides.",
+            ["Je m'appelle Lena.", "J'habite à Hambourg.", "Je suis allergique aux arachides."],
+        ),
+        (
+            "Me llamo Lena, vivo en Hamburgo y soy alérgica a los cacahuetes.",
+            ["Me llamo Lena.", "Vivo en Hamburgo.", "Soy alérgica a los cacahuetes."],
+        ),
+        (
+            "Meu nome é Lena, e moro em Hamburgo e sou alérgica a amendoim.",
+            ["Meu nome é Lena.", "Moro em Hamburgo.", "Sou alérgica a amendoim."],
+        ),
+        (
+            "Ik heet Lena, ik woon in Hamburg en ik ben allergisch voor pinda's.",
+            ["Ik heet Lena.", "Ik woon in Hamburg.", "Ik ben allergisch voor pinda's."],
+        ),
+        (
+            "Mam na imię Lena, mieszkam w Hamburgu i mam alergię na orzeszki ziemne.",
+            ["Mam na imię Lena.", "Mieszkam w Hamburgu.", "Mam alergię na orzeszki ziemne."],
+        ),
+        (
+            "Меня зовут Лена, я живу в Гамбурге и у меня аллергия на арахис.",
+            ["Меня зовут Лена.", "Я живу в Гамбурге.", "У меня аллергия на арахис."],
+        ),
+        (
+            "Benim adım Lena, Hamburg'da yaşıyorum ve fıstığa alerjim var.",
+            ["Benim adım Lena.", "Hamburg'da yaşıyorum.", "Fıstığa alerjim var."],
+        ),
+        (
+            "我叫莉娜，我住在汉堡，而且我对花生过敏。",
+            ["我叫莉娜。", "我住在汉堡。", "我对花生过敏。"],
+        ),
+        (
+            "ฉันชื่อลีนา ฉันอยู่ที่ฮัมบูร์กและแพ้ถั่วลิสง",
+            ["ฉันชื่อลีนา", "ฉันอยู่ที่ฮัมบูร์ก", "แพ้ถั่วลิสง"],
+        ),
+        (
+            "اسمي لينا، أعيش في هامبورغ وأعاني من حساسية الفول السوداني.",
+            ["اسمي لينا.", "أعيش في هامبورغ.", "أعاني من حساسية الفول السوداني."],
+        ),
+    ],
+)
+def test_facts_of_a_row_become_entries_in_whole_sentences(
+    judge: Judge, message: str, facts: list[str]
+) -> None:
+    operations = judge.decide(judge.judge_message(message), [], [])
+
+    assert [operation.text for operation in operations] == facts
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Tom and I moved to Oslo.", "I met Ana and Bo.", "I work for Marks and Spencer.",
+        "Tom, Ana and I live in Oslo.", "Ich mag Tee und Kaffee.", "J'aime le thé et le café.",
+        "Me gustan el té y el café.", "Lubię herbatę i kawę.", "Я люблю чай и кофе.", "我喜欢茶和咖啡。",
+        "紅茶とコーヒーが好きです。", "Çay ve kahve severim.", "أحب الشاي والقهوة.",
+    ],
+)  # fmt: skip
+def test_row_of_names_or_things_stays_one_fact(judge: Judge, message: str) -> None:
+    operations = judge.decide(judge.judge_message(message), [], [])
+
+    assert [operation.text for operation in operations] == [message]
+
+
+@pytest.mark.parametrize(
     "message",
     [
         "My sister is called Anna, lives in Oslo and works at a bank.",
