@@ -174,6 +174,11 @@ class LearnedFact(Protocol):
     @property
     def forgotten(self) -> Sequence[MemoryHit]: ...
     @property
+    def kept(self) -> Sequence[MemoryHit]:
+        """Return the new entries with what the forgotten ones said beside what was to be forgotten."""
+        ...
+
+    @property
     def choices(self) -> Sequence[MemoryHit]:
         """Return the entries of which the person is to say which one to forget."""
         ...

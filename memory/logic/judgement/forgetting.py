@@ -60,12 +60,11 @@ def decide_to_forget(
     candidates = list_candidates(clause, known_facts, center)
     if not candidates:
         return _ask_about_latest(clause, latest)
-    if _ALL.search(clause.text):
-        selection, is_clear = candidates, True
-    else:
-        selection = choose_candidates(clause, candidates)
-        first = selection[0].text
-        is_clear = all(shares_value(clause.text, first, fact.text) for fact in selection[1:])
+    selection = select_meant(clause, candidates)
+    first = selection[0].text
+    is_clear = bool(_ALL.search(clause.text)) or all(
+        shares_value(clause.text, first, fact.text) for fact in selection[1:]
+    )
     action = Action.FORGET if is_clear else Action.ASK
     facts = [judgement.fact for judgement in known_facts]
     evidence = list_evidence(selection, facts) if is_clear else []
@@ -105,6 +104,12 @@ def list_candidates(
             candidates.append(Candidate(fact.id, fact.text, likeness.nearness, is_sure=is_sure))
     candidates.sort(key=lambda fact: (-fact.nearness, fact.id))
     return candidates if any(fact.is_sure for fact in candidates) else []
+
+
+def select_meant(clause: Clause, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return all candidates if the wish says so, and else those that are meant."""
+    is_all = not candidates or _ALL.search(clause.text)
+    return candidates if is_all else choose_candidates(clause, candidates)
 
 
 def choose_candidates(clause: Clause, candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from memory.logic.judgement import rules
+from memory.logic.judgement.forgetting import list_candidates, select_meant
 from memory.logic.judgement.likeness import JudgedFact
 from memory.logic.judgement.operations import Action, KnownFact, Operation
 from memory.logic.judgement.probes import Floats, Probes
@@ -17,6 +18,7 @@ from memory.logic.judgement.turns import (
     Clause,
     Encode,
     judge_message,
+    judge_splits,
     judge_texts,
 )
 
@@ -50,6 +52,16 @@ class Judge:
 
     def judge_texts(self, texts: Sequence[str]) -> list[Clause]:
         return judge_texts(texts, self._encode, self._probes)
+
+    def judge_splits(self, sentence: str) -> list[Sequence[Clause]]:
+        return judge_splits(sentence, self._encode, self._probes)
+
+    def list_meant(self, wish: str, facts: Sequence[Clause]) -> list[Clause]:
+        """Return the facts that a wish to forget means, as ``decide`` selects them."""
+        (clause,) = self.judge_texts([wish])
+        judgements = [JudgedFact(KnownFact(str(n), f.text), f) for n, f in enumerate(facts)]
+        selection = select_meant(clause, list_candidates(clause, judgements, self._probes.center))
+        return [facts[int(candidate.id)] for candidate in selection]
 
     def decide(
         self, clauses: Sequence[Clause], known_facts: Sequence[KnownFact], latest: Sequence[str]

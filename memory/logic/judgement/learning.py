@@ -3,7 +3,8 @@
 The services do the same with both (``memory.services.entries.learn``).
 """
 
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -15,6 +16,7 @@ from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StorePar
 from memory.core.scopes import parse_tier
 from memory.logic.entries.ingress import get_origin, screen_params
 from memory.logic.entries.known_statements import find_known_entry
+from memory.logic.entries.texts import list_texts
 from memory.logic.judgement.judge import Judge, Proposal, propose
 from memory.logic.judgement.labels import About, Kind
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
@@ -27,10 +29,12 @@ from memory.logic.judgement.related_entries import (
     collect_facts,
     find_latest,
 )
+from memory.logic.judgement.remainders import find_remainder
 from memory.logic.profile import inherit_prompt_use
 
 
 MIN_OF_SPEAKER: Final = 0.5  # probability
+KEY_LENGTH: Final = 12  # of the hash in the key of an entry that nobody chose a key for
 
 
 def propose_for_store(
@@ -67,6 +71,34 @@ def build_fact_metadata(
     return {**labels, **metadata, ATTRIBUTE: labels[ATTRIBUTE]}
 
 
+def list_remaining(
+    judge: Judge | None, wish: str, targets: Sequence[MemoryEntry], now: datetime
+) -> list[StoreParams] | None:
+    """Return what entries say beside what is to be forgotten, as new entries, or None if that can't be told apart."""
+    remaining: list[StoreParams] = []
+    for target in targets:
+        remainder = find_remainder(judge, wish, " ".join(list_texts(target.value)))
+        is_text = isinstance(target.value, str)
+        if remainder.is_unclear or (remainder.texts and not is_text):
+            return None
+        remaining += (_build_remaining(judge, target, text, now) for text in remainder.texts)
+    return remaining
+
+
+def _build_remaining(
+    judge: Judge | None, target: MemoryEntry, text: str, now: datetime
+) -> StoreParams:
+    """Return the entry that has the text from now on, with all that was chosen for the entry that said more."""
+    own = {k: v for k, v in target.metadata.items() if k not in (ATTRIBUTE, KIND, ABOUT)}
+    content = get_state(target, CONTENT)
+    content |= {"value": text, "metadata": build_fact_metadata(own, text, judge)}
+    digest = hashlib.sha256(f"{target.id} {text}".encode()).hexdigest()
+    ttl = (target.expires_at - now).total_seconds() if target.expires_at else None
+    return StoreParams(
+        namespace=target.namespace, key=f"m-{digest[:KEY_LENGTH]}", ttl_seconds=ttl, **content
+    )
+
+
 def screen_content(params: StoreParams) -> StoreParams:
     """Return the parameters without secrets; untrusted instructions are quarantined."""
     return screen_params(params, get_origin(params)).params
@@ -94,14 +126,24 @@ class StoreLearner:
         targets = [*self._find(operation.targets)]
         match operation.action:
             case Action.FORGET:
-                forgotten = [t for t in targets if self.store.delete(self.namespace, t.key)]
-                return LearnedChange(operation.action, forgotten=tuple(forgotten))
+                return self._forget(operation, targets)
             case Action.ASK:
                 return LearnedChange(operation.action, choices=tuple(targets))
             case Action.END:
                 return LearnedChange(operation.action, ended=tuple(self._retire(targets, "")))
             case _:
                 return self._add(operation, targets)
+
+    def _forget(self, operation: Operation, targets: list[MemoryEntry]) -> LearnedChange:
+        rest = list_remaining(self.judge, operation.evidence, targets, self.now())
+        if rest is None:
+            return LearnedChange(Action.ASK, choices=tuple(targets))
+        forgotten = [t for t in targets if self.store.delete(self.namespace, t.key)]
+        kept = [
+            self.store.store(replace(params, namespace=self.namespace, source=self.source))
+            for params in rest
+        ]
+        return LearnedChange(operation.action, forgotten=tuple(forgotten), kept=tuple(kept))
 
     def _add(self, operation: Operation, targets: list[MemoryEntry]) -> LearnedChange:
         try:

@@ -12,12 +12,13 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
+from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import NotAdmitted
-from memory.core.records import MemoryEntry, Tier
+from memory.core.records import MemoryEntry, StoreParams, Tier
 from memory.core.scopes import compute_lifetime
 from memory.embedding.judge import find_judge
 from memory.logic.judgement.judge import Proposal, propose
-from memory.logic.judgement.learning import build_fact_metadata
+from memory.logic.judgement.learning import build_fact_metadata, list_remaining
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
 from memory.logic.judgement.related_entries import build_queries, collect_facts, find_latest
 from memory.logic.profile import inherit_prompt_use
@@ -35,6 +36,7 @@ from memory.services.review.contradicting import propose_contradictions
 REPLACED: Final = "replaced by a newer fact"
 ENDED: Final = "no longer so"
 FORGOTTEN: Final = "asked to forget"
+REMAINING: Final = "the rest of what was asked to forget"
 
 
 @retry_on_conflict
@@ -83,16 +85,36 @@ class _Learner:
         targets = self._find(operation.targets)
         match operation.action:
             case Action.FORGET:
-                if targets:
-                    ids = [entry.id for entry in targets]
-                    forget_many(self.caller, entry_ids=ids, reason=FORGOTTEN)
-                return LearnedChange(operation.action, forgotten=tuple(targets))
+                return self._forget(operation, targets)
             case Action.ASK:
                 return LearnedChange(operation.action, choices=tuple(targets))
             case Action.END:
                 return LearnedChange(operation.action, ended=self._retire(targets, "", ENDED))
             case _:
                 return self._add(operation, targets)
+
+    def _forget(self, operation: Operation, targets: list[MemoryEntry]) -> LearnedChange:
+        """Forget the targets, and store anew what they say beside what was to be forgotten."""
+        rest = list_remaining(find_judge(), operation.evidence, targets, timezone.now())
+        if rest is None:
+            return LearnedChange(Action.ASK, choices=tuple(targets))
+        if targets:
+            ids = [entry.id for entry in targets]
+            forget_many(self.caller, entry_ids=ids, reason=FORGOTTEN)
+        kept = [self._keep(params) for params in rest]
+        return LearnedChange(operation.action, forgotten=tuple(targets), kept=tuple(kept))
+
+    def _keep(self, params: StoreParams) -> MemoryEntry:
+        content = get_state(params, CONTENT)
+        return remember(
+            self.caller,
+            scope=self.scope,
+            key=params.key,
+            ttl_seconds=params.ttl_seconds,
+            reason=REMAINING,
+            raw=True,  # it was admitted with the entry that said it
+            **{**content, "tier": str(params.tier)},
+        )
 
     def _add(self, operation: Operation, targets: list[MemoryEntry]) -> LearnedChange:
         request = self.request

@@ -75,6 +75,36 @@ def test_what_is_forgotten_can_be_undone(mia: MemoryCaller, cast: Cast):
     assert [line[0] for line in trail(cast.team_a.pk)].count("memory.forgotten") == 1
 
 
+def test_what_an_entry_says_beside_what_is_forgotten_is_kept(
+    mia: MemoryCaller, cast: Cast, settings: Any
+):
+    settings.MEMORY_EMBEDDER = "local"
+    both = store(mia, "I live in Hamburg and I am allergic to peanuts.")
+    wish = "Please forget that I live in Hamburg."
+
+    (change,) = do(mia, Operation(Action.FORGET, targets=(both.id,), evidence=wish))
+
+    assert [entry.id for entry in change.forgotten] == [both.id]
+    assert [entry.metadata["attribute"] for entry in change.kept] == ["allergy"]
+    assert holding(mia) == ["I am allergic to peanuts."]
+
+    undo_run(at_door(cast.alice), run_id="r1")
+
+    assert holding(mia) == ["I live in Hamburg and I am allergic to peanuts."]
+
+
+def test_entry_whose_facts_cannot_be_told_apart_is_asked_about(mia: MemoryCaller, settings: Any):
+    settings.MEMORY_EMBEDDER = "local"
+    both = store(mia, "I like tea and coffee.")
+
+    (change,) = do(
+        mia, Operation(Action.FORGET, targets=(both.id,), evidence="Forget that I like tea.")
+    )
+
+    assert (change.action, [entry.id for entry in change.choices]) == (Action.ASK, [both.id])
+    assert holding(mia) == ["I like tea and coffee."]
+
+
 def test_question_forgets_nothing_and_names_what_could_be_meant(mia: MemoryCaller):
     mobile, office = store(mia, "My mobile is 555-0142."), store(mia, "My office is 555-0199.")
 

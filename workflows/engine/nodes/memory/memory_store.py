@@ -246,7 +246,7 @@ async def _store_facts(
     changes = await memory.learn(
         **step, operations=operations, metadata=metadata, tier=tier, ttl_seconds=config.ttl_seconds
     )
-    outcomes = [_build_outcome(change, config, ctx) for change in changes]
+    outcomes = [each for change in changes for each in _list_outcomes(change, config, ctx)]
     outputs = _build_outputs(outcomes)
     if decision.usage and decision.usage.total_tokens:
         outputs[USAGE] = describe_usage(decision.usage)
@@ -285,6 +285,12 @@ def _describe_decision(decision: Decision) -> dict[str, Json]:
             for dropped in decision.dropped
         ]
     return described
+
+
+def _list_outcomes(change: LearnedFact, config: StoreConfig, ctx: NodeContext) -> list[Outcome]:
+    """Return what became of an operation, and of what was kept of the entries that it forgot."""
+    kept = [_report_entry(entry, entry.key, config, ctx) for entry in change.kept]
+    return [_build_outcome(change, config, ctx), *kept]
 
 
 def _build_outcome(change: LearnedFact, config: StoreConfig, ctx: NodeContext) -> Outcome:
