@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 from django.templatetags.static import static
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.journeys.chatting import say, use_sample
+from tests.journeys.chatting import message_box, say, use_sample
 from tests.journeys.editing import import_workflow
 from tests.journeys.seeing import ready
 from workflows.models import RunEvent
@@ -47,6 +47,34 @@ ANSWERS_IN_MARKDOWN = {
 }
 
 SCREENS = ((1440, 900), (1024, 768), (390, 844))
+
+
+def test_message_leaves_the_field_at_once_is_sent_once_and_comes_back_if_it_is_refused(
+    signed_in: Page,
+):
+    page = signed_in
+    use_sample(page, "A chatbot that remembers")
+    chip, box = page.locator("[data-say]").first, message_box(page)
+    send = page.get_by_role("button", name="Send")
+    held: list[Route] = []
+    page.route("**/say/", held.append)
+
+    chip.click()
+    expect(box).to_have_value("")
+    expect(send).to_be_disabled()
+    chip.click()
+    box.press("Enter")
+    assert len(held) == 1
+
+    held[0].fulfill(status=422, body="No")
+    expect(box).to_have_value(chip.inner_text())
+    expect(send).to_be_enabled()
+
+    page.unroute("**/say/")
+    send.dblclick()
+    expect(page.locator(".chat-log .bubble-it")).to_have_count(1)
+    expect(box).to_have_value("")
+    expect(page.locator(".chat-log .bubble-me")).to_have_count(1)
 
 
 def test_strip_and_box_stay_in_sight_and_the_log_follows_what_is_said(signed_in: Page):

@@ -1,10 +1,11 @@
-// The chat form: Enter sends, the field is cleared when the turn appears, and the focus stays in it. Text that was not sent
-// is kept in this browser, per workflow and person.
+// The chat form: Enter sends, the field is cleared at once, nothing else is sent until the server has answered, and the focus
+// stays in the field. Text that was not sent is kept in this browser, per workflow and person.
 
 import { loadValue, removeValue, storeValue } from "../common/storage.js";
 
 const form = document.querySelector("[data-chat-form]");
 const box = form?.querySelector("textarea");
+const sendButton = form?.querySelector("button[type=submit]");
 const log = document.querySelector(".chat-log");
 
 const NEAR = 48; // px from the end within which the log follows new messages
@@ -32,11 +33,10 @@ if (log) {
 box?.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
   event.preventDefault();
-  if (box.value.trim()) form.requestSubmit();
+  if (box.value.trim()) submit();
 });
 
-// Clear the field when the turn appears, but keep text that was typed since.
-let sent = null;
+let sent = null; // text of a message that the server hasn't answered yet
 let draft = ""; // input at the time when a suggestion was pressed
 const draftKey = form?.dataset.draftKey && `chat-draft:${form.dataset.draftKey}`;
 if (draftKey) {
@@ -52,31 +52,51 @@ function storeDraft() {
 
 // A field that must be filled in can be inside of what is closed.
 form?.addEventListener("invalid", (event) => event.target.closest("details")?.setAttribute("open", ""), true);
-form?.addEventListener("submit", () => (sent = box.value));
-// A message that was refused stays, whatever else appears in the log.
-form?.addEventListener("htmx:response:error", () => {
+form?.addEventListener("htmx:before:request", ({ target }) => {
+  if (target !== form) return; // a field that loads something
+  sent = box.value;
+  box.value = draft;
+  draft = "";
+  lock(true);
+});
+// A message that was refused, or never arrived, comes back, before what was typed since.
+form?.addEventListener("htmx:response:error", returnMessage);
+form?.addEventListener("htmx:error", returnMessage);
+form?.addEventListener("htmx:finally:request", ({ target }) => {
+  if (target !== form) return;
+  if (sent !== null) {
+    form.querySelector("file-picker:has([name=files])")?.clear();
+    form.querySelector("#chat-inputs")?.removeAttribute("open");
+  }
   sent = null;
   storeDraft();
+  lock(false);
 });
 
-if (log && box) {
-  new MutationObserver(() => {
-    if (sent !== null && box.value === sent) box.value = draft;
-    if (sent !== null) draft = "";
-    if (sent !== null) form.querySelector("file-picker:has([name=files])")?.clear();
-    if (sent !== null) form.querySelector("#chat-inputs")?.removeAttribute("open");
-    sent = null;
-    storeDraft();
-    log.scrollTop = log.scrollHeight;
-  }).observe(log, { childList: true });
+function returnMessage() {
+  if (sent !== null) box.value = [sent, box.value].filter(Boolean).join("\n");
+  sent = null;
+}
+
+function lock(isLocked) {
+  sendButton.disabled = isLocked;
+  form.setAttribute("aria-busy", isLocked);
+}
+
+function submit() {
+  if (sent === null) form.requestSubmit();
+}
+
+if (log) {
+  new MutationObserver(() => (log.scrollTop = log.scrollHeight)).observe(log, { childList: true });
 }
 
 document.addEventListener("click", (event) => {
   const suggestion = event.target.closest("[data-say]");
-  if (!suggestion) return;
+  if (!suggestion || sent !== null) return;
   draft = box.value;
   box.value = suggestion.dataset.say;
-  form.requestSubmit();
+  submit();
 });
 
 // Return the focus to the field after an answer, unless the person moved it elsewhere.

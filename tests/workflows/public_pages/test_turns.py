@@ -173,3 +173,15 @@ def test_form_shows_outputs_and_the_errors_of_its_fields(cast: Cast, execute: An
     text = visitor.get(f"results/{run.pk}/").content.decode()
     assert "<strong>bold</strong> &lt;b&gt;" in text
     assert Visitor(visitor.page).get(f"results/{run.pk}/").status_code == 404
+
+
+def test_message_that_is_sent_twice_starts_one_run(page: PublicPage):
+    visitor = Visitor(page)
+
+    first = visitor.post("say/", query="Hello", **{"sys.message_id": "m1"})
+    again = visitor.post("say/", query="Hello", **{"sys.message_id": "m1"})
+
+    count = read(lambda: Run.objects.unscoped().filter(workflow_id=page.workflow_id).count())
+    assert (count, again.status_code) == (1, 204)
+    assert again["HX-Redirect"] == first["HX-Replace-Url"]
+    assert 'name="sys.message_id"' in visitor.get().content.decode()

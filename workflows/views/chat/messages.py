@@ -1,5 +1,6 @@
 """A message to a chat workflow: one turn, one run."""
 
+from functools import partial
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -11,9 +12,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from accounts.principals import Principal
 from workflows.engine.errors import DocumentInvalid, InputRejected
 from workflows.errors import FileRefused
 from workflows.forms import read_files
+from workflows.models import Run, Workflow
 from workflows.services.runs.waits import answer_with_message
 from workflows.views.catalog.workflow_page import (
     GROUP_FIELD,
@@ -21,6 +24,7 @@ from workflows.views.catalog.workflow_page import (
     get_document,
     read_person,
 )
+from workflows.views.chat.repeats import send_once
 from workflows.views.chat.start_fields import read_start_inputs, render_rejection
 from workflows.views.request_context import find_workflow, is_htmx, read_text
 from workflows.views.runs.options import start_run_from_form
@@ -35,10 +39,23 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     A workflow with errors starts no run: htmx gets the list of its errors.
     """
     principal, workflow = find_workflow(request, workflow_id)
+    return send_once(
+        request,
+        principal,
+        workflow.team_id,
+        page_url=reverse("workflows:detail", args=[workflow.pk]),
+        send=partial(_send, request, principal, workflow),
+    )
+
+
+def _send(
+    request: HttpRequest, principal: Principal, workflow: Workflow
+) -> tuple[HttpResponse, Run | None]:
+    """Start the run, and return it with the answer to the form, or without a run if the message was refused."""
     query, person = read_text(request.POST, "query"), read_person(request.POST)
     files = read_files(request.POST.get("files", ""))
     if not query:
-        return HttpResponse(_("Enter a message first."), status=422)
+        return HttpResponse(_("Enter a message first."), status=422), None
     document = get_document(principal, workflow)
     answered_run = answer_with_message(
         principal,
@@ -59,13 +76,13 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     except InputRejected as rejected:
         if not is_htmx(request):
             raise
-        return render_rejection(request, workflow, document, rejected)
+        return render_rejection(request, workflow, document, rejected), None
     except FileRefused as refused:
-        return HttpResponse(str(refused), status=422)
+        return HttpResponse(str(refused), status=422), None
     except DocumentInvalid as invalid:
         if not is_htmx(request):
             raise
-        return render_refusal(request, invalid)
+        return render_refusal(request, invalid), None
     conversation_key = run.conversation.key if run.conversation else ""
     page_url = reverse("workflows:detail", args=[workflow.pk])
     group = read_text(request.POST, GROUP_FIELD)
@@ -73,7 +90,7 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     parameters = {name: value for name, value in values.items() if value}
     url = f"{page_url}?{urlencode(parameters)}"
     if not is_htmx(request):
-        return redirect(url)
+        return redirect(url), run
     html = ""
     if (
         answered_run is None
@@ -88,4 +105,4 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     response = HttpResponse(html)
     # A reload or a copied link opens this conversation again.
     response["HX-Replace-Url"] = url
-    return response
+    return response, run

@@ -1,5 +1,6 @@
 """The chat page of a published workflow, without its graph."""
 
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -19,7 +20,7 @@ from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import Document
 from workflows.errors import FileRefused
 from workflows.forms import build_message_choice, read_files
-from workflows.models import Conversation, Workflow
+from workflows.models import Conversation, Run, Workflow
 from workflows.services.chat import conversations
 from workflows.services.runs.runs import cancel_run, start_run
 from workflows.services.runs.waits import answer_with_message
@@ -33,6 +34,7 @@ from workflows.views.catalog.workflow_page import (
     read_memory_stream,
 )
 from workflows.views.chat.conversation_list import build_list_context, list_own_conversations
+from workflows.views.chat.repeats import send_once
 from workflows.views.chat.start_fields import (
     build_fields_context,
     read_start_inputs,
@@ -82,9 +84,22 @@ def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Start a turn; a failed one is retried by sending the same message again."""
     principal, workflow = _find_chat(request, workflow_id)
+    return send_once(
+        request,
+        principal,
+        workflow.team_id,
+        page_url=reverse("workflows:chat", args=[workflow.pk]),
+        send=partial(_send, request, principal, workflow),
+    )
+
+
+def _send(
+    request: HttpRequest, principal: Principal, workflow: Workflow
+) -> tuple[HttpResponse, Run | None]:
+    """Start the turn, and return its run with the answer to the form, or without a run if the message was refused."""
     query = read_text(request.POST, "query")
     if not query:
-        return HttpResponse(_("Enter a message first."), status=422)
+        return HttpResponse(_("Enter a message first."), status=422), None
     document = load_published_document(workflow)
     answered_run = answer_with_message(
         principal,
@@ -106,9 +121,10 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     except InputRejected as rejected:
         if document is None or not is_htmx(request):
             raise
-        return render_rejection(request, workflow, document, rejected, _get_upload_url(workflow))
+        upload_url = _get_upload_url(workflow)
+        return render_rejection(request, workflow, document, rejected, upload_url), None
     except FileRefused as refused:
-        return HttpResponse(str(refused), status=422)
+        return HttpResponse(str(refused), status=422), None
     conversation = run.conversation
     if conversation is None:
         raise AssertionError("a chat's run belongs to a conversation")
@@ -116,7 +132,7 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     parameters = {"conversation": conversation.key} | ({GROUP_FIELD: group} if group else {})
     url = f"{reverse('workflows:chat', args=[workflow.pk])}?{urlencode(parameters)}"
     if not is_htmx(request):
-        return redirect(url)
+        return redirect(url), run
     (chat_turn,) = build_turns(principal, workflow, [run])
     context = {
         "turn": chat_turn,
@@ -130,7 +146,7 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     templates = ("chat/_turn.html", "chat/_conversation_field.html", "chat/_conversations.html")
     response = HttpResponse("".join(render_to_string(name, context, request) for name in templates))
     response["HX-Replace-Url"] = url  # a reload opens this conversation
-    return response
+    return response, run
 
 
 @login_required

@@ -5,6 +5,7 @@ workflow's inside.
 """
 
 from collections.abc import Callable
+from functools import partial
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -32,6 +33,7 @@ from workflows.services.runs.waits import answer_with_message
 from workflows.templatetags.problems import describe_problem
 from workflows.views.catalog.workflow_page import GROUP_FIELD, read_memory_stream, uses_groups
 from workflows.views.chat.conversation_list import build_list_context
+from workflows.views.chat.repeats import send_once
 from workflows.views.chat.start_fields import read_start_inputs, render_rejection
 from workflows.views.chat.turns import build_turns
 from workflows.views.files import describe_file
@@ -48,9 +50,20 @@ def send_message(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Start a turn of the visitor's conversation, or answer the question that it waits for."""
     if not visit.workflow.is_chat:
         raise NotFound
+    return send_once(
+        request,
+        visit.principal,
+        visit.workflow.team_id,
+        page_url=PublicChatUrls(visit).page,
+        send=partial(_send_message, request, visit),
+    )
+
+
+def _send_message(request: HttpRequest, visit: Visit) -> tuple[HttpResponse, Run | None]:
+    """Start the turn, and return its run with the answer to the form, or without a run if the message was refused."""
     query = read_text(request.POST, "query")[:MAX_MESSAGE]
     if not query:
-        return HttpResponse(_("Enter a message first."), status=422)
+        return HttpResponse(_("Enter a message first."), status=422), None
     key = read_text(request.POST, "conversation") or None
     principal, workflow, document = visit.principal, visit.workflow, visit.document
     try:
@@ -66,10 +79,10 @@ def send_message(request: HttpRequest, visit: Visit) -> HttpResponse:
         )
     except InputRejected as rejected:
         upload_url = PublicChatUrls(visit).get("upload")
-        return render_rejection(request, workflow, document, rejected, upload_url)
+        return render_rejection(request, workflow, document, rejected, upload_url), None
     except tuple(REFUSALS) as error:
-        return _refuse(request, error)
-    return _render_turn(request, visit, run, is_on_page=answered_run is not None)
+        return _refuse(request, error), None
+    return _render_turn(request, visit, run, is_on_page=answered_run is not None), run
 
 
 def start(request: HttpRequest, visit: Visit) -> HttpResponse:
