@@ -30,6 +30,7 @@ from workflows.engine.nodes.agent.agent_config import MemoryToolName
 from workflows.engine.ports import Message
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import RunStatus
+from workflows.llm.offline import OfflineModels
 
 
 ANA = {"user_id": "ana", "conversation_id": "c1"}
@@ -407,3 +408,22 @@ async def test_named_knowledge_bases_are_searched_unless_the_model_chooses_a_sco
     assert "as user:ana has it" in own
     assert "scope is not one of 'knowledge', 'user'" in refused
     assert "global:other has it" not in named + own + refused
+
+
+@pytest.mark.parametrize("strategy", ["function_calling", "todo"])
+async def test_agent_without_a_model_stores_what_it_is_told_and_says_what_it_cannot_do(
+    strategy: str,
+) -> None:
+    provider = InMemoryProvider()
+    runner = build_runner(
+        OfflineModels(), None, provider, strategy=strategy, memory_tools={"remember": ["user"]}
+    )
+    task = "Plan my trip to Rome and remember that I like trains"
+
+    result = await runner.run(inputs={"q": task}, system=ANA)
+
+    assert [entry.value for entry in provider.living("user:ana").values()] == ["I like trains"]
+    answer = str(result.outputs)
+    assert "I stored: “I like trains”" in answer
+    assert "I need a real model" in answer
+    assert "The tool answered" not in answer

@@ -302,3 +302,65 @@ def test_instructions_of_an_agent_are_no_facts(tools: tuple[ToolSpec, ...]) -> N
 
     assert alone == ask("", "How many users are there?")
     assert behind == ask("The club has 42 members.", "How many members has the club?")
+
+
+REMEMBER = ToolSpec(
+    "remember",
+    "Store a fact.",
+    {
+        "type": "object",
+        "properties": {"key": {"type": "string"}, "value": {"type": "string"}},
+        "required": ["key", "value"],
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "fact", "answer"),
+    [
+        (
+            "Plan my trip to Rome and remember that I like trains",
+            "I like trains",
+            "I stored: “I like trains”\nFor the rest I need a real model: connect one.",
+        ),
+        ("Please remember that I like trains.", "I like trains", "I stored: “I like trains”"),
+        ("Remember: I like trains", "I like trains", "I stored: “I like trains”"),
+        ("请记住：我喜欢火车。", "我喜欢火车", "已保存：“我喜欢火车”"),
+        (
+            "帮我计划去罗马的旅行，并记住我喜欢火车",
+            "我喜欢火车",
+            "已保存：“我喜欢火车”\n其余的需要真正的模型，请先连接一个。",
+        ),
+    ],
+)
+def test_fact_is_stored_as_it_was_said_and_the_answer_says_what_was_done(
+    question: str, fact: str, answer: str
+) -> None:
+    asked = Message("user", question)
+
+    (call,) = build_reply(build_request(asked, tools=(REMEMBER,))).tool_calls
+    arguments = json.loads(call.arguments)
+    called = Message("assistant", "", tool_calls=(call,))
+    result = Message("tool", f"{arguments['key']} was stored.", tool_call_id=call.id)
+    reply = build_reply(build_request(asked, called, result, tools=(REMEMBER,)))
+
+    assert (call.name, arguments["value"]) == ("remember", fact)
+    assert reply.text.removesuffix(LABEL).removesuffix(LABELS["zh"]) == answer
+    assert reply.tool_calls == ()
+
+
+@pytest.mark.parametrize("question", ["Do you remember me?", "Remember to call Tom", "remember"])
+def test_without_a_fact_nothing_is_stored(question: str) -> None:
+    request = build_request(Message("user", question), tools=(REMEMBER,))
+
+    assert build_reply(request).tool_calls == ()
+
+
+def test_result_that_stored_nothing_is_no_confirmation() -> None:
+    asked = Message("user", "Remember that I like trains")
+    called = Message(
+        "assistant", "", tool_calls=(ToolCall("call_1", "remember", '{"value": "I like trains"}'),)
+    )
+    refused = Message("tool", "The key is empty.", tool_call_id="call_1")
+
+    assert "I stored" not in build_answer(build_request(asked, called, refused, tools=(REMEMBER,)))

@@ -12,9 +12,11 @@ PHRASES: Final = {
         "closest": "I don't know exactly, but I remember: ",
         "prompt": "From the context: ",
         "tool": "The tool answered: ",
+        "stored": "I stored: ",
+        "more": "\nFor the rest I need a real model: connect one.",
         "unknown": "I don't know anything about that yet.",
         "images": "I was given {names}, and can't see images: connect a model that does. ",
-        "forget": "You asked me to forget something. A note below says what was forgotten, or that nothing was found.",
+        "forget": "What came of your wish to forget is shown below.",
         "hello": "Hello! Tell me something to remember, or ask me about it.",
         "empty": "There is nothing to answer.",
         "command": "This needs a real model. Connect one to complete it. ",
@@ -25,9 +27,11 @@ PHRASES: Final = {
         "closest": "我不确定，但我记得：",
         "prompt": "根据给出的内容：",
         "tool": "工具返回：",
+        "stored": "已保存：",
+        "more": "\n其余的需要真正的模型，请先连接一个。",
         "unknown": "这方面我还什么都不知道。",
         "images": "我收到了 {names}，但看不了图片：请连接能看图片的模型。",
-        "forget": "你让我忘记一件事。下方会说明忘记了什么，或者没有找到。",
+        "forget": "遗忘的结果见下方。",
         "hello": "你好！告诉我要记住的事，或者问我记得什么。",
         "empty": "没有要回答的内容。",
         "command": "这需要真正的模型，请先连接一个。",
@@ -35,7 +39,7 @@ PHRASES: Final = {
 }
 
 # "command" is part of stored answers of earlier releases only.
-_COMPLETE_NAMES = ("unknown", "forget", "hello", "empty", "command")
+_COMPLETE_NAMES = ("unknown", "more", "forget", "hello", "empty", "command")
 _OTHER_NAMES = (*_COMPLETE_NAMES, "images")
 
 # The phrases before a quoted sentence.
@@ -49,8 +53,15 @@ INTRODUCTIONS: Final = tuple(
 RECALLING: Final = tuple(
     phrases[name] for phrases in PHRASES.values() for name in ("remember", "closest")
 )
+# Parts of stored answers of earlier releases.
+_FORMER_SENTENCES: Final = (
+    "You asked me to forget something.",
+    "A note below says what was forgotten, or that nothing was found.",
+    "你让我忘记一件事。",
+    "下方会说明忘记了什么，或者没有找到。",
+)
 # The sentences of answers that quote nothing.
-COMPLETE_SENTENCES: Final = frozenset(
+COMPLETE_SENTENCES: Final = frozenset(_FORMER_SENTENCES) | frozenset(
     sentence.strip()
     for phrases in PHRASES.values()
     for name in _COMPLETE_NAMES

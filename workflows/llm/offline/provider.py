@@ -18,6 +18,7 @@ from workflows.llm.offline import context, words
 from workflows.llm.offline.context import Candidate, Material, QuestionKind
 from workflows.llm.offline.filling import fill_schema, find_schema
 from workflows.llm.offline.phrases import LABELS, PHRASES
+from workflows.llm.offline.remembering import find_wish, list_stored
 from workflows.llm.offline.reply import Reply
 from workflows.llm.offline.script import play_script
 from workflows.llm.offline.text_task import solve_task
@@ -96,7 +97,16 @@ def build_reply(request: ModelRequest) -> Reply:
     if names := _name_images(request):
         # What was asked is most likely about the images, so that nothing else is an answer to it.
         return Reply(phrases["images"].format(names=names).strip() + LABELS[language])
+    if stored := list_stored(request):
+        return Reply(_confirm(stored, material.question, phrases) + LABELS[language])
     return Reply(_compose_answer(material, ranked, phrases) + LABELS[language])
+
+
+def _confirm(stored: Sequence[str], question: str, phrases: dict[str, str]) -> str:
+    """Say what was stored, and that nothing else of the question was done."""
+    wish = find_wish(question)
+    quotes = " ".join(f"“{_shorten(fact)}”" for fact in stored)
+    return phrases["stored"] + quotes + (phrases["more"] if wish is None or wish.asks_more else "")
 
 
 def _name_images(request: ModelRequest) -> str:
