@@ -18,6 +18,7 @@ from memory.naming import ChoosableKnowledgeBase, list_choosable_knowledge_bases
 from memory.personal import PersonalEntry, format_value, load_personal_entries
 from memory.plugins import make_provider, make_temporary_memory
 from memory.providers.base import MemoryProvider
+from memory.selectors import has_undone_forgetting
 from memory.services.access.pause import get_own_pause
 from memory.services.access.quotas import get_effective_limits
 from memory.services.curation.curate import (
@@ -108,6 +109,7 @@ __all__ = [
     "get_learning_rule",
     "get_own_pause",
     "get_run_metadata",
+    "has_undone_forgetting",
     "ingest_source",
     "list_choosable_knowledge_bases",
     "list_entries",

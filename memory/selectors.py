@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Count, F, Q, Sum, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, Sum, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -13,7 +13,8 @@ from accounts.models import Membership, User
 from accounts.principals import Principal
 from memory import permissions
 from memory.core.errors import NotFound
-from memory.models import Change, Entry, Namespace, Read
+from memory.models import Change, Entry, Namespace, Read, Revision
+from memory.models.entries import Operation
 from memory.models.namespaces import ScopeChoice
 from memory.providers.postgres.newest import fetch_newest
 
@@ -156,3 +157,13 @@ def list_actors(namespace: Namespace) -> Sequence[str]:
     rows = Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
     signed_rows = rows.exclude(source_actor="").order_by("source_actor")
     return list(signed_rows.values_list("source_actor", flat=True).distinct())
+
+
+def has_undone_forgetting(principal: Principal) -> bool:
+    """Return whether the principal restored an entry that was forgotten, wherever they did it."""
+    revisions = Revision.objects.unscoped()
+    forgotten = revisions.filter(
+        entry=OuterRef("entry"), number=OuterRef("number") - 1, operation=Operation.FORGET
+    )
+    restored = revisions.filter(operation=Operation.RESTORE, actor=principal.actor)
+    return restored.filter(Exists(forgotten)).exists()

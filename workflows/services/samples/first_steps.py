@@ -16,6 +16,7 @@ from accounts.tenancy import tenant
 from workflows import memory_app
 from workflows.models import FirstSteps, Run, RunEvent, Workflow
 from workflows.models.run import RunStatus
+from workflows.services.samples.samples import is_helper
 
 
 MAX_CHECKED_RUNS = 30  # newest runs that are searched for a recalled memory
@@ -29,7 +30,7 @@ class Step(StrEnum):
     ISOLATE = "isolate"  # a run as another person
     UNDO = "undo"  # a forgotten memory that was restored
     MODEL = "model"  # a provider that answered its test
-    PUBLISH = "publish"  # a published version
+    PUBLISH = "publish"  # a version that the person published
     INVITE = "invite"  # an invitation sent
 
 
@@ -129,14 +130,16 @@ def _has_run_as_other(principal: Principal) -> bool:
 
 
 def _has_undone(principal: Principal) -> bool:
-    if not memory_app.is_on():
-        return False
-    return memory_app.Change.objects.unscoped().filter(undone_by=principal.actor).exists()
+    return memory_app.is_on() and memory_app.has_undone_forgetting(principal)
 
 
 def _has_published(principal: Principal) -> bool:
-    published = Workflow.objects.unscoped().filter(published_version__isnull=False)
-    return published.filter(published_version__created_by_id=principal.user_id).exists()
+    """Return whether the person published a version; a copied sample published its helper workflows itself."""
+    workflows = Workflow.objects.unscoped().filter(
+        published_version__created_by_id=principal.user_id
+    )
+    rows = workflows.values_list("sample", "slug", "published_version__number")
+    return any(number > 1 or not is_helper(sample, slug) for sample, slug, number in rows)
 
 
 def _has_invited(principal: Principal) -> bool:

@@ -63,6 +63,13 @@ def copy_sample(
     return workflow
 
 
+def is_helper(sample_slug: str, slug: str) -> bool:
+    """Return whether a workflow with this short name was created for a sample that runs it, which published it."""
+    sample = SAMPLES_BY_SLUG.get(sample_slug)
+    names = sample.others if sample else ()
+    return any(re.fullmatch(rf"{re.escape(name)}(-\d+)?", slug) for name in names)
+
+
 def _create_other(
     principal: Principal,
     team_id: UUID,

@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.services import invitations
-from memory.public import CallOrigin, MemoryCaller, forget, recall, remember, undo
+from memory.public import CallOrigin, MemoryCaller, forget, recall, remember, restore, undo
+from memory.services.entries.edit import edit
 from tests.factories.workflows import document, make_run, make_workflow, within
 from tests.support.cast import Person
 from tests.workflows.views.conftest import HTMX, text_of
@@ -164,6 +165,30 @@ def test_undone_forgetting_counts_and_forgetting_alone_doesnt(alice: Person):
     undo(mine(alice), change_id=change)
 
     assert done(alice) == {Step.UNDO}
+
+
+def test_entry_that_was_restored_by_itself_counts_as_undone(alice: Person):
+    """As the chat restores what it forgot."""
+    entry = remember(mine(alice), scope="user", key="pet", value="a cat")
+    edit(mine(alice), entry_id=entry.id, value="a dog")
+    restore(mine(alice), entry_id=entry.id, revision=1)
+    assert done(alice) == set()  # nothing was forgotten
+
+    forget(mine(alice), scope="user", key="pet")
+    restore(mine(alice), entry_id=entry.id)
+
+    assert done(alice) == {Step.UNDO}
+
+
+def test_helpers_that_a_sample_publishes_are_not_published_by_the_person(alice: Person):
+    sample = next(sample for sample in SAMPLES if sample.others)
+    workflow = copy_sample(alice.principal, team_id=alice.team.pk, slug=sample.slug)
+    copy_sample(alice.principal, team_id=alice.team.pk, slug=sample.slug)  # its names get numbers
+    assert done(alice) == set()
+
+    publishing.publish(alice.principal, workflow=workflow)
+
+    assert done(alice) == {Step.PUBLISH}
 
 
 def test_publishing_and_inviting_are_done_by_who_does_them(alice: Person, bob: Person):
