@@ -1,6 +1,6 @@
 // The list of recalled memories grows during a run: memories from a search come first, whichever node finished first.
 
-import { markUnmatchedRow, findUnmatchedQuery, createRecalledRow } from "./recollections.js";
+import { createRecalledRow, findUnmatchedQuery, isInProfile, markUnmatchedRow } from "./recollections.js";
 
 export class RecalledList {
   #events = []; // all recall events so far
@@ -19,18 +19,23 @@ export class RecalledList {
     return added;
   }
 
-  /** Two nodes of a run may recall the same memory: it is listed once, and a score takes precedence over none. */
+  /**
+   * Two nodes of a run may recall the same memory: it is listed once. A score takes precedence over none, and that the
+   * memory is in the profile over both.
+   */
   #addEntry(entry, event) {
+    const isAlways = isInProfile(entry);
     const isSearched = Boolean(event.query);
     const existing = this.#findRow(entry);
     const index = this.#newest.findIndex(({ row }) => row === existing);
-    if (existing && (!isSearched || index < 0)) return 0;
+    if (existing && (existing.hasAttribute("data-is-always") || !(isAlways || (isSearched && index >= 0)))) return 0;
     const row = createRecalledRow(entry, this.template, { isByKey: Boolean(event.sought?.key) }).firstElementChild;
+    row.toggleAttribute("data-is-always", isAlways);
     if (existing) {
-      this.#newest.splice(index, 1);
+      if (index >= 0) this.#newest.splice(index, 1);
       existing.remove();
     }
-    if (isSearched) this.el.insertBefore(row, this.#newest[0]?.row ?? null);
+    if (isSearched || isAlways) this.el.insertBefore(row, this.#newest[0]?.row ?? null);
     else {
       this.el.append(row);
       this.#newest.push({ row, entry, event });

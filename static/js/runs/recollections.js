@@ -12,15 +12,22 @@ const PAGE_KEY = "page:"; // as in workflows/views/value_text.py
 export function createRecalledRow(entry, template, { isByKey = false } = {}) {
   const row = template.content.cloneNode(true);
   fill(row, entry);
-  const isWeak = entry.score == null || Math.round(entry.score * 100) < MIN_SHOWN_PERCENT;
+  const isAlways = isInProfile(entry);
+  const isWeak = isAlways || entry.score == null || Math.round(entry.score * 100) < MIN_SHOWN_PERCENT;
   if (isWeak) row.querySelector("[data-score]").remove();
   else setScore(row, entry.score, template);
   const isOnTopic = "topic" in (entry.parts ?? {});
-  if (!isWeak || isByKey || isOnTopic) row.querySelector("[data-newest]")?.remove();
+  if (!isAlways) row.querySelector("[data-always]")?.remove();
+  if (!isWeak || isByKey || isOnTopic || isAlways) row.querySelector("[data-newest]")?.remove();
   if (!isWeak || !isOnTopic) row.querySelector("[data-topic]")?.remove();
   showEnd(row.querySelector("[data-until]"), entry.valid_until);
   showParts(row.querySelector("[data-parts]"), entry.parts ?? {}, template.dataset);
   return row;
+}
+
+/** Return whether the entry was recalled as a part of the profile, which every prompt gets. */
+export function isInProfile(entry) {
+  return "always" in (entry.parts ?? {});
 }
 
 /** Mark one of the newest entries as unmatched by the query of another node, as the page of the run does. */
@@ -36,7 +43,7 @@ export function markUnmatchedRow(row, question, template) {
  * workflows/views/runs/recalled_memory.py.
  */
 export function findUnmatchedQuery(entry, event, events) {
-  if (event.query || entry.score != null || !entry.id) return "";
+  if (event.query || entry.score != null || !entry.id || isInProfile(entry)) return "";
   const filter = (candidate) => JSON.stringify(candidate.sought?.filter ?? null);
   const other = events.find(
     (candidate) =>

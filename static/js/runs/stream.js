@@ -187,6 +187,8 @@ class RunStream extends HTMLElement {
     const box = list?.closest("[data-count-box]");
     if (!box || added === 0) return;
     box.hidden = false;
+    const why = box.parentElement.querySelector(":scope > [data-why]");
+    if (why) why.hidden = false; // there is something to explain now
     const count = box.querySelector("[data-count]");
     count.textContent = String(Number(count.textContent || 0) + added);
     this.#scrollToEnd(box);

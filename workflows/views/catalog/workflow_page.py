@@ -90,6 +90,11 @@ class PaneTurn:
     wishes: Wishes = NO_WISHES
     urls: TurnUrls | None = None
 
+    @property
+    def has_no_memories(self) -> bool:
+        """Return whether there is nothing to explain: no memory was recalled or stored, or not yet."""
+        return self.memories is None or self.memories.is_empty
+
 
 def build_workflow_context(
     request: HttpRequest, principal: Principal, workflow: Workflow

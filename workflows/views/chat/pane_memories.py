@@ -1,11 +1,13 @@
 """The memories under the ended turns of the chat pane; a live turn gets them from its events."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
+
+from django.utils.functional import Promise
 
 from accounts.principals import Principal
 from workflows import memory_app
@@ -21,11 +23,12 @@ from workflows.services.runs.descendants import list_descendants
 from workflows.views.request_context import parse_id_or_none
 from workflows.views.runs.memory.context import Pauses, find_pauses
 from workflows.views.runs.memory.recalled import (
+    find_reason,
     is_always,
-    is_on_topic,
     is_recent,
-    is_weak,
+    list_profile_ids,
     read_valid_until,
+    set_reason,
 )
 from workflows.views.value_text import format_entry
 
@@ -45,9 +48,7 @@ class PaneMemory:
     text: str
     entry_id: UUID | None
     percent: int | None = None
-    is_recent: bool = False  # recalled, but not because it matches the query
-    is_always: bool = False  # in the profile
-    is_only_on_topic: bool = False  # recalled because it is about what the query asks for
+    reason: str | Promise = ""  # why it was recalled, unless it matches the query
     valid_until: datetime | None = None
 
 
@@ -59,7 +60,13 @@ class PaneMemories:
     stored: list[PaneMemory] = field(default_factory=list)
     ended: list[PaneMemory] = field(default_factory=list)
     wishes: list[RunEvent] = field(default_factory=list)  # to forget something
+    profile_ids: set[str] = field(default_factory=set)
     events: list[RunEvent] = field(default_factory=list)  # that may say that memory was paused
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether the turn recalled and remembered nothing, so that there is nothing to explain."""
+        return not (self.recalled or self.stored or self.ended)
 
     @property
     def pauses(self) -> Pauses | None:
@@ -95,21 +102,21 @@ def _add_event(memories: PaneMemories, event: RunEvent) -> None:
         memories.ended += [_build_memory(entry, event) for entry in event.data["entries"]]
         return
     memories.events.append(event)
-    for entry in event.data.get("entries", ()):
+    memories.profile_ids |= list_profile_ids([event])
+    for recalled in event.data.get("entries", ()):
+        entry = set_reason(recalled, memories.profile_ids)
         memory = _build_memory(entry, event)
         earlier = memories.recalled.get(str(entry.get("id")))
-        if earlier is None or earlier.percent is None:
+        if earlier is None or earlier.percent is None or is_always(entry):
             memories.recalled[str(entry.get("id") or len(memories.recalled))] = memory
 
 
-def _build_memory(entry: dict[str, Any], event: RunEvent) -> PaneMemory:  # Any: JSON
+def _build_memory(entry: Mapping[str, Any], event: RunEvent) -> PaneMemory:  # Any: JSON
     score = entry.get("score")
     return PaneMemory(
         format_entry(entry, memory_app.format_value),
         parse_id_or_none(entry.get("id")),
         None if score is None else round(score * 100),
-        is_recent(entry, event),
-        is_always(entry),
-        is_only_on_topic=is_on_topic(entry) and is_weak(score),
+        find_reason(entry, is_recent=is_recent(entry, event)),
         valid_until=read_valid_until(entry),
     )

@@ -216,7 +216,7 @@ class Runs {
   /** Explain an answer: show the steps of its run and focus the node that made it. */
   why(run) {
     const showAnswer = () => {
-      this.editor.panel("log");
+      this.editor.panel("memory"); // what was recalled and remembered, each with its reason
       this.#refreshMemory();
       const node = this.view.findAnswerStep();
       if (!node) return this.editor.say(this.message || t("No step of this run was executed."));

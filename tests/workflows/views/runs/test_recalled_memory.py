@@ -147,3 +147,36 @@ def test_former_memory_says_until_when_it_held(alice: Person) -> None:
     pages = [shown(alice, recall(QUESTION, entry)) for entry in (former, {**FACT, "score": 0.5})]
 
     assert [">until Mar 3, 2026</span>" in page for page in pages] == [True, False]
+
+
+@pytest.mark.parametrize("is_profile_first", [True, False])
+def test_memory_in_the_profile_has_one_reason_and_no_match(
+    alice: Person, is_profile_first: bool
+) -> None:
+    profile = recall(None, {**FACT, "score": None, "parts": {"always": 1.0}}, profile=True)
+    searched = recall(QUESTION, {**FACT, "score": 0.22, "parts": {"vector": 0.22}})
+    recalls = [profile, searched] if is_profile_first else [searched, profile]
+
+    page = shown(alice, *recalls)
+
+    assert '<span class="pill">Always: in the profile</span>' in page
+    assert not re.search(r"\d% match", page)
+    assert "Meaning 0.22" not in page
+    assert RECENT not in page
+    assert "shares no words" not in page
+
+
+def test_written_memory_says_which_message_it_comes_from(alice: Person) -> None:
+    run = make_run(
+        alice, make_workflow(alice), status=RunStatus.SUCCEEDED, finished_at=timezone.now(),
+        system={"query": "I'm allergic to peanuts."},
+    )  # fmt: skip
+    data = {"node": "n", "scope": "user", "entry": FACT}
+    with within(alice):
+        RunEvent.objects.create(
+            team_id=run.team_id, run=run, seq=1, name="memory_written", data=data
+        )
+
+    panel = text_of(alice.client.get(f"/runs/{run.pk}/memory/"))
+
+    assert "Learned from “I&#x27;m allergic to peanuts.”" in panel

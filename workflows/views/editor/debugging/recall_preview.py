@@ -56,9 +56,7 @@ from workflows.views.catalog.workflow_page import (
 from workflows.views.editor.debugging.template_preview import build_variable_pool, render_jinja
 from workflows.views.request_context import find_workflow, read_text
 from workflows.views.runs.memory.recalled import (
-    is_always,
-    is_disputed,
-    is_on_topic,
+    find_reason,
     is_weak,
     list_score_parts,
 )
@@ -300,17 +298,14 @@ def _explain_fault(scope: str, conversation: str, fault: Exception) -> str:
 
 
 def _serialize_entry(entry: "memory_app.MemoryEntry", *, is_by_key: bool) -> dict[str, Any]:
-    parts: Mapping[str, Json] = {"parts": entry.explain}
+    parts: Mapping[str, Json] = {"parts": entry.explain, "score": entry.score}
     return {
         "key": entry.key,
         "value": as_text(entry.value)[:MAX_VALUE_LENGTH],
         "score": entry.score,
         "bar": f"{max(0.0, min(1.0, entry.score or 0.0)):.3f}",
         "percent": round((entry.score or 0.0) * 100),
-        "is_always": is_always(parts),
-        "is_disputed": is_disputed(parts),
-        "is_only_on_topic": is_on_topic(parts) and is_weak(entry.score),
-        "is_recent": not is_by_key and is_weak(entry.score),
+        "reason": find_reason(parts, is_recent=not is_by_key and is_weak(entry.score)),
         "valid_until": entry.valid_until,
         "parts": list_score_parts(entry.explain),
     }

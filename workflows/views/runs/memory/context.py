@@ -28,6 +28,8 @@ from workflows.views.runs.memory.recalled import (
     SourceRun,
     build_memory_row,
     find_missed_query,
+    list_profile_ids,
+    set_reason,
 )
 from workflows.views.value_text import format_entry, format_value
 
@@ -185,9 +187,10 @@ def list_recalled(
             message["text"] for message in list_prompt_messages(inputs)
         )
     prompt = "".join(prompts.values()) if node is None else prompts.get(node, "")
+    profile_ids = list_profile_ids(recall_events)
     matches = sorted(
         (
-            RecalledEntry(event, entry, _is_in_prompt(prompt, entry))
+            RecalledEntry(event, set_reason(entry, profile_ids), _is_in_prompt(prompt, entry))
             for event in recall_events
             for entry in event.data.get("entries", [])
         ),
@@ -259,8 +262,9 @@ def list_written(
         selectors.list_events(principal, run, MemoryWritten.name) if events is None else events
     )
     write_events = [e for e in memory_events if e.name == MemoryWritten.name and not _is_note(e)]
+    query = str(run.system.get("query") or "")
     titles = load_step_titles(principal, run) if write_events else {}
-    return [
+    rows = [
         build_memory_row(
             event.data["entry"],
             event,
@@ -269,6 +273,7 @@ def list_written(
         )
         for event in write_events
     ]
+    return [replace(row, stated_in=query) for row in rows]
 
 
 def list_notes(principal: Principal, run: Run, events: Iterable[RunEvent]) -> list[MemoryRow]:

@@ -1,7 +1,7 @@
 """A memory that a run recalled or wrote, as the pages show it: its scope, its score and the reasons."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -39,6 +39,11 @@ SCORE_PARTS: Final[Mapping[str, Promise]] = {
     "rank_recency": _("Order: recency"),
     NO_VECTOR: _("Not searched by meaning: the embedding model did not respond"),
 }
+# Why a memory was recalled that doesn't match the query, in the same words on every page.
+IN_PROFILE: Final = _("Always: in the profile")
+DISAGREEING: Final = _("Disagrees")
+BY_TOPIC: Final = _("By topic")
+RECENT: Final = _("Recent")
 SCOPE_LABELS: Final[Mapping[str, Promise]] = {
     "conversation": _("Conversation"),
     "user": _("User"),
@@ -75,22 +80,18 @@ class MemoryRow:
     is_always: bool = False  # in the profile, whatever the query is
     is_disputed: bool = False  # it disagrees with one that was recalled
     is_on_topic: bool = False  # it is about what the query asks for, whatever its words are
+    reason: str | Promise = ""  # why it was recalled, unless it matches the query
     valid_until: datetime | None = None
     is_newest: bool = False  # recalled as one of the newest, without a query
-    is_recent: bool = False  # recalled, but not because it matches the query
     missed_query: str = ""  # the query of another node that did not match this entry
     injected: bool = False
     source_run: SourceRun | None = None
+    stated_in: str = ""  # the message of the run that wrote it
     private_to: str = ""  # the external user to whom it belongs, if another person reads it
 
     @property
     def percent(self) -> int:
         return round((self.score or 0) * 100)
-
-    @property
-    def is_only_on_topic(self) -> bool:
-        """Return whether its topic is the only reason: its words and meaning say little."""
-        return self.is_on_topic and is_weak(self.score)
 
     @property
     def name(self) -> str:
@@ -108,6 +109,7 @@ def build_memory_row(
     is_in_prompt: bool = False,
 ) -> MemoryRow:
     data = event.data
+    is_only_recent = bool(missed_query) or is_recent(entry, event)
     node, scope = str(data.get("node", "")), str(data.get("scope", ""))
     score = entry.get("score")
     return MemoryRow(
@@ -123,9 +125,9 @@ def build_memory_row(
         is_always=is_always(entry),
         is_disputed=is_disputed(entry),
         is_on_topic=is_on_topic(entry),
+        reason=find_reason(entry, is_recent=is_only_recent),
         valid_until=read_valid_until(entry),
         is_newest=is_recency_match(entry, event),
-        is_recent=bool(missed_query) or is_recent(entry, event),
         missed_query=missed_query,
         injected=is_in_prompt or bool(data.get("injected")),
         source_run=source_run,
@@ -135,6 +137,31 @@ def build_memory_row(
 def shorten_key(key: str) -> str:
     """Return the key with the ids in it shortened to their last four characters."""
     return _ID.sub(r"…\1", key)
+
+
+def find_reason(entry: Mapping[str, Json], *, is_recent: bool) -> str | Promise:
+    """Return why the entry was recalled, or an empty text if it was because it matches the query."""
+    is_only_on_topic = is_on_topic(entry) and is_weak(entry.get("score"))
+    reasons = (
+        (is_always(entry), IN_PROFILE),
+        (is_disputed(entry), DISAGREEING),
+        (is_only_on_topic, BY_TOPIC),
+        (is_recent, RECENT),
+    )
+    return next((label for applies, label in reasons if applies), "")
+
+
+def list_profile_ids(events: Iterable[RunEvent]) -> frozenset[str]:
+    """Return the ids of the entries that these events recalled as parts of the profile."""
+    recalled = (e for event in events for e in event.data.get("entries") or () if is_always(e))
+    return frozenset(str(entry["id"]) for entry in recalled if entry.get("id"))
+
+
+def set_reason(entry: Mapping[str, Json], profile_ids: Collection[str]) -> Mapping[str, Json]:
+    """Return the entry as a part of the profile if it is one: how well it matches a query says nothing about it."""
+    if str(entry.get("id")) not in profile_ids:
+        return entry
+    return {**entry, "score": None, "parts": {ALWAYS: 1.0}}
 
 
 def is_always(entry: Mapping[str, Json]) -> bool:
