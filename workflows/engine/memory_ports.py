@@ -174,7 +174,7 @@ class LearnedFact(Protocol):
     @property
     def forgotten(self) -> Sequence[MemoryHit]: ...
     @property
-    def kept(self) -> Sequence[MemoryHit]:
+    def remaining(self) -> Sequence[MemoryHit]:
         """Return the new entries with what the forgotten ones said beside what was to be forgotten."""
         ...
 

@@ -89,9 +89,11 @@ def _build_remaining(
     judge: Judge | None, target: MemoryEntry, text: str, now: datetime
 ) -> StoreParams:
     """Return the entry that has the text from now on, with all that was chosen for the entry that said more."""
-    own = {k: v for k, v in target.metadata.items() if k not in (ATTRIBUTE, KIND, ABOUT)}
+    author_metadata = {
+        k: v for k, v in target.metadata.items() if k not in (ATTRIBUTE, KIND, ABOUT)
+    }
     content = get_state(target, CONTENT)
-    content |= {"value": text, "metadata": build_fact_metadata(own, text, judge)}
+    content |= {"value": text, "metadata": build_fact_metadata(author_metadata, text, judge)}
     digest = hashlib.sha256(f"{target.id} {text}".encode()).hexdigest()
     ttl = (target.expires_at - now).total_seconds() if target.expires_at else None
     return StoreParams(
@@ -139,11 +141,13 @@ class StoreLearner:
         if rest is None:
             return LearnedChange(Action.ASK, choices=tuple(targets))
         forgotten = [t for t in targets if self.store.delete(self.namespace, t.key)]
-        kept = [
+        remaining = [
             self.store.store(replace(params, namespace=self.namespace, source=self.source))
             for params in rest
         ]
-        return LearnedChange(operation.action, forgotten=tuple(forgotten), kept=tuple(kept))
+        return LearnedChange(
+            operation.action, forgotten=tuple(forgotten), remaining=tuple(remaining)
+        )
 
     def _add(self, operation: Operation, targets: list[MemoryEntry]) -> LearnedChange:
         try:

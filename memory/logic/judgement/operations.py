@@ -49,7 +49,7 @@ class LearnedChange:
     """It says what became of an operation.
 
     ``entry`` is the entry that has the text now, ``is_new`` whether this step stored it, ``ended`` the entries that
-    stopped holding, ``forgotten`` those that were forgotten, ``kept`` new entries with what these said beside what was to
+    stopped holding, ``forgotten`` those that were forgotten, ``remaining`` new entries with what these said beside what was to
     be forgotten, and ``choices`` those of which the person is to say which one to forget. ``reasons`` are the codes of the
     content filter if it kept the text out.
     """
@@ -59,7 +59,7 @@ class LearnedChange:
     is_new: bool = False
     ended: tuple[MemoryEntry, ...] = ()
     forgotten: tuple[MemoryEntry, ...] = ()
-    kept: tuple[MemoryEntry, ...] = ()
+    remaining: tuple[MemoryEntry, ...] = ()
     choices: tuple[MemoryEntry, ...] = ()
     reasons: tuple[str, ...] = ()
     message: str = ""

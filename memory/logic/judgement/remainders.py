@@ -41,16 +41,14 @@ def find_remainder(judge: Judge | None, wish: str, fact: str) -> Remainder:
         return UNCLEAR if _names_part(wish, fact) else Remainder()
     sentences = split_sentences(fact)
     units = [unit for sentence in sentences for unit in _list_units(judge, sentence)]
-    meant = {clause.text for clause in _list_meant(judge, wish, units)}
-    if len(units) > 1 and not meant:
+    matches = {clause.text for clause in _list_meant(judge, wish, units)}
+    if len(units) > 1 and not matches:
         return Remainder()
-    if len(units) > len(meant) and _SPACES.sub("", fact.replace("’", "'")) != _SPACES.sub(
-        "", "".join(sentences)
-    ):
-        return UNCLEAR  # the sentences aren't all of it
+    if matches and _remove_spaces("".join(sentences)) != _remove_spaces(fact):
+        return UNCLEAR  # it has more than sentences of a person
     rest: list[str] = []
     for unit in units:
-        if unit.text in meant or len(units) == 1:
+        if unit.text in matches or len(units) == 1:
             remainder = _divide(judge, wish, unit)
             if remainder.is_unclear:
                 return UNCLEAR
@@ -68,11 +66,11 @@ def _list_units(judge: Judge, sentence: str) -> list[Clause]:
 
 def _list_meant(judge: Judge, wish: str, facts: Sequence[Clause]) -> list[Clause]:
     """Return the facts that the wish means, or one of its own clauses: "Forget my name, and where I live"."""
-    meant = judge.list_meant(wish, facts)
+    matches = judge.list_meant(wish, facts)
     for part in (part for split in list_splits(wish) for part in split):
-        near = [fact for fact in facts if list_words(part) & list_words(fact.text)]
-        meant += judge.list_meant(part, near) if near else []
-    return meant
+        candidates = [fact for fact in facts if list_words(part) & list_words(fact.text)]
+        matches += judge.list_meant(part, candidates) if candidates else []
+    return matches
 
 
 def _divide(judge: Judge, wish: str, unit: Clause) -> Remainder:
@@ -80,36 +78,41 @@ def _divide(judge: Judge, wish: str, unit: Clause) -> Remainder:
     is_unclear = False
     topic = int(judge.judge_texts([remove_introduction(wish)])[0].topics.argmax())
     for split in judge.judge_splits(unit.text):
-        named = _list_named(wish, split)
-        meant = named or judge.list_meant(wish, split)
-        rest = [part for part in split if part not in meant]
-        others = [part for part in rest if _is_on_other_topic(part, topic)]
-        if not meant or not (named or others) or not rest:
+        by_words = _list_by_words(wish, split)
+        matches = by_words or judge.list_meant(wish, split)
+        rest = [part for part in split if part not in matches]
+        foreign_parts = [part for part in rest if _is_on_other_topic(part, topic)]
+        if not matches or not rest or not (by_words or foreign_parts):
             continue
-        independent = select_independent(split)
-        if all(part in independent for part in rest) and (named or others == rest):
+        independent_parts = select_independent(split)
+        if all(part in independent_parts for part in rest) and (by_words or foreign_parts == rest):
             return Remainder(tuple(capitalize(part).text for part in rest))
-        is_unclear |= bool(named) or any(part.is_stored for part in others)
+        is_unclear |= bool(by_words) or any(part.is_stored for part in foreign_parts)
     return Remainder(is_unclear=is_unclear)
 
 
-def _list_named(wish: str, parts: Sequence[Clause]) -> list[Clause]:
+def _list_by_words(wish: str, parts: Sequence[Clause]) -> list[Clause]:
     """Return the parts whose last word the wish has: the tea of "I like tea and coffee". A verb alone names nothing."""
     words = list_words(wish)
-    named = [part for part in parts if (own := list_words(part.text.split()[-1])) and own <= words]
-    return [] if parts[0] in named and len(parts[0].text.split()) == 1 else named
+    ends = [list_words(part.text.split()[-1]) for part in parts]
+    matches = [part for part, end in zip(parts, ends, strict=True) if end and end <= words]
+    return [] if parts[0] in matches and len(parts[0].text.split()) == 1 else matches
 
 
 def _names_part(wish: str, fact: str) -> bool:
     """Return whether the wish has every word of a part of the fact, and not of all its parts."""
     words = list_words(wish)
     for split in list_splits(fact):
-        named = [list_words(part) <= words for part in split]
-        if any(named) and not all(named):
+        is_in_wish = [list_words(part) <= words for part in split]
+        if any(is_in_wish) and not all(is_in_wish):
             return True
     return False
 
 
 def _is_on_other_topic(part: Clause, topic: int) -> bool:
-    own = int(part.topics.argmax())
-    return own != topic and float(part.topics[own]) >= MIN_SURE_TOPIC
+    index = int(part.topics.argmax())
+    return index != topic and float(part.topics[index]) >= MIN_SURE_TOPIC
+
+
+def _remove_spaces(text: str) -> str:
+    return _SPACES.sub("", text.replace("’", "'"))

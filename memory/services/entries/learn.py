@@ -101,8 +101,8 @@ class _Learner:
         if targets:
             ids = [entry.id for entry in targets]
             forget_many(self.caller, entry_ids=ids, reason=FORGOTTEN)
-        kept = [self._keep(params) for params in rest]
-        return LearnedChange(operation.action, forgotten=tuple(targets), kept=tuple(kept))
+        remaining = [self._keep(params) for params in rest]
+        return LearnedChange(operation.action, forgotten=tuple(targets), remaining=tuple(remaining))
 
     def _keep(self, params: StoreParams) -> MemoryEntry:
         content = get_state(params, CONTENT)

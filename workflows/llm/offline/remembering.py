@@ -66,8 +66,8 @@ def _iterate_calls(request: ModelRequest) -> Iterator[tuple[str, str]]:
 
 def _list_since_question(request: ModelRequest) -> list[Message]:
     messages = list(request.messages)
-    asked = [index for index, message in enumerate(messages) if message.role == "user"]
-    return messages[asked[-1] :] if asked else messages
+    indexes = [index for index, message in enumerate(messages) if message.role == "user"]
+    return messages[indexes[-1] :] if indexes else messages
 
 
 def _read_arguments(text: str) -> Mapping[str, Any]:

@@ -85,7 +85,7 @@ def test_what_an_entry_says_beside_what_is_forgotten_is_kept(
     (change,) = do(mia, Operation(Action.FORGET, targets=(both.id,), evidence=wish))
 
     assert [entry.id for entry in change.forgotten] == [both.id]
-    assert [entry.metadata["attribute"] for entry in change.kept] == ["allergy"]
+    assert [entry.metadata["attribute"] for entry in change.remaining] == ["allergy"]
     assert holding(mia) == ["I am allergic to peanuts."]
 
     undo_run(at_door(cast.alice), run_id="r1")

@@ -289,8 +289,8 @@ def _describe_decision(decision: Decision) -> dict[str, Json]:
 
 def _list_outcomes(change: LearnedFact, config: StoreConfig, ctx: NodeContext) -> list[Outcome]:
     """Return what became of an operation, and of what was kept of the entries that it forgot."""
-    kept = [_report_entry(entry, entry.key, config, ctx) for entry in change.kept]
-    return [_build_outcome(change, config, ctx), *kept]
+    remaining = [_report_entry(entry, entry.key, config, ctx) for entry in change.remaining]
+    return [_build_outcome(change, config, ctx), *remaining]
 
 
 def _build_outcome(change: LearnedFact, config: StoreConfig, ctx: NodeContext) -> Outcome:
