@@ -177,9 +177,10 @@ def test_form_shows_outputs_and_the_errors_of_its_fields(cast: Cast, execute: An
 
 def test_message_that_is_sent_twice_starts_one_run(page: PublicPage):
     visitor = Visitor(page)
+    message: dict[str, Any] = {"query": "Hello", "sys.message_id": "m1"}
 
-    first = visitor.post("say/", query="Hello", **{"sys.message_id": "m1"})
-    again = visitor.post("say/", query="Hello", **{"sys.message_id": "m1"})
+    first = visitor.post("say/", **message)
+    again = visitor.post("say/", **message)
 
     count = read(lambda: Run.objects.unscoped().filter(workflow_id=page.workflow_id).count())
     assert (count, again.status_code) == (1, 204)

@@ -170,7 +170,7 @@ def test_undone_forgetting_counts_and_forgetting_alone_doesnt(alice: Person):
 def test_entry_that_was_restored_by_itself_counts_as_undone(alice: Person):
     """As the chat restores what it forgot."""
     entry = remember(mine(alice), scope="user", key="pet", value="a cat")
-    edit(mine(alice), entry_id=entry.id, value="a dog")
+    edit(mine(alice), entry_id=entry.id, if_revision=entry.revision, value="a dog")
     restore(mine(alice), entry_id=entry.id, revision=1)
     assert done(alice) == set()  # nothing was forgotten
 
