@@ -64,6 +64,12 @@ _MARKS_AND_WORDS: Final = re.compile(
     r"|(?<=[ぁ-んァ-ヶ一-龠])(?:で、|て、|し、|が、)|(?<=[가-힣])(?:고|며)\s+",
     re.IGNORECASE,
 )
+# Who does something together with the speaker is no clause: "My dog Rex and I live in Bonn", "Mein Mann und ich".
+_COMPANION: Final = re.compile(
+    r"(?i:(?:(?:il|la|o|a)\s+)?(?:my|our|mein\w*|unser\w*|mon|ma|notre|mi|nuestr[oa]|meu|minha|mio|mia|mijn|onze|mój|moja|мой|моя)\s)"
+    r"[^\W\d_]+(?:\s+[A-ZÀ-ÞŁŚŻА-Я][^\W\d_]*)?"
+)
+_SPEAKER: Final = re.compile(r"(?:I|ich|je|moi|yo|eu|io|ik|ja|я|i)\b")
 _LAST_WORD: Final = re.compile(r"[^\W_]+(?=\s*$)")
 _VERB_END: Final = re.compile(r"(?:で|て|し|が)、|(?:고|며)\s+")
 # A clause with one of these says itself whom it is about.
@@ -174,6 +180,9 @@ def _iterate_parts(
         word = separator_word[0].casefold() if separator_word else ""
         is_alone = word == match[0].strip().casefold()
         if is_alone and (word in kept_words or (word == "i" and is_english)):
+            continue
+        so_far = sentence[start : match.start()].strip()
+        if is_alone and _COMPANION.fullmatch(so_far) and _SPEAKER.match(sentence[match.end() :]):
             continue
         # A separator that is the end of the word before it, as in Japanese and Korean, stays with it.
         end = match.end() if _VERB_END.fullmatch(match[0]) else match.start()

@@ -55,6 +55,7 @@ def test_each_fact_is_remembered_by_itself(judge: Judge, message: str, facts: li
             "i'm lena, i live in hamburg and i'm allergic to peanuts",
             ["I'm lena", "I live in hamburg", "I'm allergic to peanuts"],
         ),
+        ("My cat died and I live alone.", ["My cat died.", "I live alone."]),
         (
             "I'm Lena, live in Hamburg and am allergic to peanuts.",
             ["I'm Lena.", "I live in Hamburg.", "I am allergic to peanuts."],
@@ -116,6 +117,7 @@ def test_facts_of_a_row_become_entries_in_whole_sentences(
 @pytest.mark.parametrize(
     "message",
     [
+        "My dog Rex and I live in Bonn.", "Mein Mann und ich wohnen in Bonn.", "Mi marido y yo vivimos en Bonn.",
         "Tom and I moved to Oslo.", "I met Ana and Bo.", "I work for Marks and Spencer.",
         "Tom, Ana and I live in Oslo.", "Ich mag Tee und Kaffee.", "J'aime le thé et le café.",
         "Me gustan el té y el café.", "Lubię herbatę i kawę.", "Я люблю чай и кофе.", "我喜欢茶和咖啡。",
