@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from memory.logic.judgement.judge import Proposal
+from memory.core.records import StoreParams
+from memory.embedding import encoder
+from memory.logic.judgement.judge import Judge, Proposal
+from memory.logic.judgement.probes import load_probes
 from memory.logic.provider_port import ProviderPort
 from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import document, end, node, start
@@ -148,6 +151,38 @@ async def test_model_that_can_not_tell_what_to_forget_lets_the_person_choose() -
     (step,) = [step for step in result.steps if step.key.node_id == "keep"]
     assert sorted(entry["value"] for entry in step.outputs["choices"]) == known
     assert sorted(values(memory)) == known
+
+
+async def test_what_an_entry_says_beside_what_is_forgotten_is_reported_as_written() -> None:
+    memory = InMemoryProvider()
+    both = "I live in Hamburg and I am allergic to peanuts."
+    memory.store(StoreParams("user:mia", "both", value=both))
+    port = ProviderPort(memory, Judge(encoder.encode, load_probes()))
+    runner = WorkflowRunner(remember(), memory=port)
+
+    handle = runner.start(inputs={"text": "Please forget that I live in Hamburg."}, system=MIA)
+    events = [event async for event in handle.events()]
+
+    forgotten = [event for event in events if isinstance(event, MemoryForgotten)]
+    written = [event.entry["value"] for event in events if isinstance(event, MemoryWritten)]
+    assert [[entry["value"] for entry in event.entries] for event in forgotten] == [[both]]
+    assert (written, values(memory)) == (["I am allergic to peanuts."],) * 2
+
+
+async def test_without_an_encoder_an_entry_that_says_more_is_asked_about() -> None:
+    memory = InMemoryProvider()
+    memory.store(
+        StoreParams("user:mia", "both", value="I live in Hamburg and am allergic to peanuts.")
+    )
+    wish = "Please forget that I live in Hamburg"
+    forget = {"action": "forget", "id": "k1", "evidence": wish}
+    runner = WorkflowRunner(remember(), memory=memory, models=ScriptedModel(operations(forget)))
+
+    handle = runner.start(inputs={"text": wish}, system=MIA)
+    choices = [event async for event in handle.events() if isinstance(event, MemoryForgetAsked)]
+
+    assert [len(event.entries) for event in choices] == [1]
+    assert values(memory) == ["I live in Hamburg and am allergic to peanuts."]
 
 
 @pytest.mark.parametrize(("method", "counts"), [("meaning", [0]), ("rules", [])])
