@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from tests.factories.workflows import make_run, make_workflow, within
@@ -169,7 +170,7 @@ def test_memory_in_the_profile_has_one_reason_and_no_match(
 def test_written_memory_says_which_message_it_comes_from(alice: Person) -> None:
     run = make_run(
         alice, make_workflow(alice), status=RunStatus.SUCCEEDED, finished_at=timezone.now(),
-        system={"query": "I'm allergic to peanuts."},
+        system={"query": "I have an allergy."},
     )  # fmt: skip
     data = {"node": "n", "scope": "user", "entry": FACT}
     with within(alice):
@@ -177,6 +178,6 @@ def test_written_memory_says_which_message_it_comes_from(alice: Person) -> None:
             team_id=run.team_id, run=run, seq=1, name="memory_written", data=data
         )
 
-    panel = text_of(alice.client.get(f"/runs/{run.pk}/memory/"))
+    panel = text_of(alice.client.get(reverse("workflows:run_memory", args=[run.pk])))
 
-    assert "Learned from “I&#x27;m allergic to peanuts.”" in panel
+    assert "Learned from “I have an allergy.”" in panel
