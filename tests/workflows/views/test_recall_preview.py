@@ -258,7 +258,7 @@ def test_preview_shows_the_profile_that_would_enter_too(alice: Any, kind: str) -
     for html in (found, nothing):
         assert "[Profile]\n" in html
         assert '- "Answer in one sentence."' in unescape(html)
-        assert html.count('<span class="insp-score">Always</span>') == 1
+        assert html.count('<span class="insp-score">Always: in the profile</span>') == 1
     assert found.index("[Profile]") < found.index("[Memory Context]")
     assert "[Memory Context]" not in nothing
 
