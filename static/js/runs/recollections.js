@@ -17,9 +17,11 @@ export function createRecalledRow(entry, template, { isByKey = false } = {}) {
   if (isWeak) row.querySelector("[data-score]").remove();
   else setScore(row, entry.score, template);
   const isOnTopic = "topic" in (entry.parts ?? {});
+  const isDisputed = !isAlways && "disagrees" in (entry.parts ?? {});
+  if (!isDisputed) row.querySelector("[data-disputed]")?.remove();
   if (!isAlways) row.querySelector("[data-always]")?.remove();
-  if (!isWeak || isByKey || isOnTopic || isAlways) row.querySelector("[data-newest]")?.remove();
-  if (!isWeak || !isOnTopic) row.querySelector("[data-topic]")?.remove();
+  if (!isWeak || isByKey || isOnTopic || isAlways || isDisputed) row.querySelector("[data-newest]")?.remove();
+  if (!isWeak || !isOnTopic || isAlways || isDisputed) row.querySelector("[data-topic]")?.remove();
   showEnd(row.querySelector("[data-until]"), entry.valid_until);
   showParts(row.querySelector("[data-parts]"), entry.parts ?? {}, template.dataset);
   return row;
