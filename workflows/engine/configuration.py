@@ -123,6 +123,8 @@ class Field:
     default: Json = None
     choices: tuple[tuple[str, str], ...] = ()  # value, label
     help: str = ""
+    # A sentence about each choice. The form shows that of the present one instead of ``help``, which the docs show.
+    choice_hints: tuple[tuple[str, str], ...] = ()
     fields: tuple["Field", ...] = ()
     accepted_types: tuple[str, ...] = ()  # types of variables that fit; empty means all
     shown_when: tuple[str, tuple[Json, ...]] | None = None  # a neighbour's name and values

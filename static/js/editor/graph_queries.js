@@ -94,7 +94,8 @@ const LETTERS = "abcdefghijkmnpqrstuvwxyz23456789";
 
 /** Return an unused id that is readable and fits into a reference like {{#llm_k3f9.text#}}. */
 export function createNodeId(editor, kind) {
-  const stem = kind.replaceAll(/[^a-z0-9]+/gi, "_").replaceAll(/^_+|_+$/g, "") || "node";
+  // Without its family: the id is part of each reference, and the room that a chip has in a text is that of its reference.
+  const stem = kind.replace(/^memory-/, "").replaceAll(/[^a-z0-9]+/gi, "_").replaceAll(/^_+|_+$/g, "") || "node";
   for (;;) {
     const tail = [...crypto.getRandomValues(new Uint8Array(4))].map((n) => LETTERS[n % LETTERS.length]).join("");
     const id = `${stem}_${tail}`;

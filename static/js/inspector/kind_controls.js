@@ -1,4 +1,4 @@
-// Controls that only some kinds of nodes have: the model, the authorization of an HTTP request, the picker of a
+// Controls that only some kinds of nodes have: choices with a sentence about each, the model, the authorization of an HTTP request, the picker of a
 // sub-workflow, the knowledge bases, the people and buttons of a question, and the replacement of a node whose type this
 // installation lacks.
 
@@ -15,11 +15,21 @@ export function enhance(part, inspector) {
   for (const picker of part.querySelectorAll("[data-workflow-picker]")) setUpWorkflowPicker(picker, part, inspector);
   for (const box of part.querySelectorAll("[data-choices]")) setUpChoices(box, inspector);
   for (const row of part.querySelectorAll("[data-replace-node]")) setUpReplacement(row, inspector);
+  for (const hints of part.querySelectorAll("[data-choice-hints]")) setUpChoiceHints(hints);
   for (const row of queryWithSelf(part, "[data-answerer]")) setUpAnswerer(row, inspector);
   for (const row of queryWithSelf(part, "[data-button-row]")) setUpButtonId(row);
 }
 
 const queryWithSelf = (part, selector) => [...(part.matches?.(selector) ? [part] : []), ...part.querySelectorAll(selector)];
+
+/** Show the sentence about the present choice. */
+function setUpChoiceHints(hints) {
+  const select = hints.parentElement.querySelector("select");
+  const draw = () => {
+    for (const hint of hints.children) hint.hidden = hint.dataset.choice !== select.value;
+  };
+  for (const name of ["change", "shown"]) select.addEventListener(name, draw);
+}
 
 /** A row of another type is about somebody else: what was chosen is an id, a role or an address. */
 function setUpAnswerer(row, inspector) {

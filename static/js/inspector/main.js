@@ -11,7 +11,7 @@ import * as kindControls from "./kind_controls.js";
 import * as lists from "./lists.js";
 import * as metadata from "./metadata.js";
 import * as previews from "./previews.js";
-import { installOverview, setUpOverview } from "./selection_overview.js";
+import { createSkeleton, installOverview, setUpOverview } from "./selection_overview.js";
 import { pickVariable } from "./variable_picker.js";
 import { Problems } from "./problems.js";
 import * as schema from "./schema.js";
@@ -23,6 +23,7 @@ import { setUpWorkflow } from "./workflow.js";
 import * as templateEditor from "./template_editor.js";
 
 const RELOAD_DELAY = 350; // ms after an edit before the form is fetched again
+const SKELETON_DELAY = 150; // ms after which the form of the node before gives way to a skeleton; a quick answer doesn't flicker
 const MAX_WAIT = 2000; // ms; a node that an undo has just brought back is not on the server before
 const RETRY_DELAY = 4000; // ms between two attempts to reach the server
 const MAX_FETCHES = 3; // of one form that is being edited; what comes after the last one is merged as a change
@@ -43,6 +44,8 @@ class Inspector {
   #seen = new Map(); // target → its last HTML, for times without the server
   #redrawnField = null; // whose control has just been given a value with which the field looks different
   #isForeign = false; // whether fields may have changed, or only problems and variables
+  #skeletonTimer = null;
+  #drawn = null; // the target whose content is shown and can be edited
 
   constructor(editor) {
     this.editor = editor;
@@ -77,11 +80,13 @@ class Inspector {
   async open({ id, field = null, tab = null, focus = false, keepFocus = false }) {
     if (this.editor.model.nodes.get(id)?.isNote) return; // notes are edited in place
     this.editor.panel("node");
+    const focusedBefore = document.activeElement;
     await this.#showTarget(this.editor.model.edges.has(id) ? `edge:${id}` : `node:${id}`);
     if (field) this.tabs.open("settings");
     if (tab) this.tabs.open(tab);
-    this.problems.goTo(field, { keepFocus });
-    if (focus && !field) this.#focusFirstControl();
+    const isTypingElsewhere = document.activeElement !== focusedBefore && !this.root.contains(document.activeElement) && isTextField(document.activeElement);
+    this.problems.goTo(field, { keepFocus: keepFocus || isTypingElsewhere });
+    if (focus && !field && !isTypingElsewhere) this.#focusFirstControl();
   }
 
   /** Focus the first control; or the tabs when there is none, or when it would add a row. */
@@ -103,8 +108,9 @@ class Inspector {
   async reload({ redrawn: redrawn = false } = {}) {
     clearTimeout(this.#reloadTimer);
     const target = this.#target;
+    if (this.#request) return; // another form is on its way, and it is fetched after all edits
     const html = await this.#fetch(target);
-    if (html == null || target !== this.#target) return;
+    if (html == null || target !== this.#target || this.#request) return;
     if (this.form?.isBusy) return this.#reloadLater(RELOAD_DELAY, this.#isForeign);
     if (redrawn) return this.#draw(html);
     const page = parseHtml(html);
@@ -145,6 +151,7 @@ class Inspector {
     this.#target = target;
     this.#request?.abort();
     const request = (this.#request = new AbortController());
+    if (this.#drawn !== target) this.#lock(target);
     const html = await this.#fetchAfterEdits(target, request);
     if (this.#request !== request) return;
     this.#request = null;
@@ -152,16 +159,36 @@ class Inspector {
     if (html === undefined) return this.#drawWithoutServer(target);
     if (html === null) {
       this.#target = null;
-      return;
+      return this.#drawMessage(t("These settings could not be loaded."));
     }
     this.#seen.set(target, html);
     this.#draw(html);
+    if (this.current?.revision < this.editor.edits.revision) this.#reloadLater();
   }
 
   /**
-   * Fetch a target with all edits of this page in it. The form that is still shown can be edited meanwhile; a fragment from
-   * before such an edit would bring back what was removed.
+   * Lock the form that is shown, since what is typed into it now would be meant for another node. The new node's name and icon
+   * appear at once, and a skeleton takes the place of the form when the server needs a moment.
    */
+  #lock(target) {
+    const node = target.startsWith("node:") ? this.editor.model.nodes.get(target.slice("node:".length)) : null;
+    if (this.root.contains(document.activeElement)) document.activeElement.blur(); // saves what was typed
+    this.form?.flush();
+    for (const part of this.root.children) part.inert = true;
+    this.root.setAttribute("aria-busy", "true");
+    this.#drawn = null;
+    const skeleton = createSkeleton(this.editor, node);
+    if (node) this.root.querySelector(".insp-head")?.replaceWith(skeleton.querySelector(".insp-head").cloneNode(true));
+    clearTimeout(this.#skeletonTimer);
+    this.#skeletonTimer = setTimeout(() => this.root.replaceChildren(skeleton), SKELETON_DELAY);
+  }
+
+  #unlock() {
+    clearTimeout(this.#skeletonTimer);
+    this.root.removeAttribute("aria-busy");
+  }
+
+  /** Fetch a target with all edits of this page in it; a fragment from before one of them would bring back what was removed. */
   async #fetchAfterEdits(target, request) {
     let html;
     for (let attempt = 0; attempt < MAX_FETCHES; attempt++) {
@@ -181,13 +208,18 @@ class Inspector {
       this.#draw(this.#seen.get(target));
       return this.#fetchWhenOnline(target);
     }
+    this.#drawMessage(t("These settings need the server. They appear when you are online again."));
+    return this.#fetchWhenOnline(target);
+  }
+
+  #drawMessage(text) {
     const message = document.createElement("div");
     message.className = "empty";
-    message.append(Object.assign(document.createElement("p"), { textContent: t("These settings need the server. They appear when you are online again.") }));
+    message.append(Object.assign(document.createElement("p"), { textContent: text }));
+    this.#unlock();
     this.root.replaceChildren(message);
     this.form = null;
     this.current = {};
-    return this.#fetchWhenOnline(target);
   }
 
   #fetchWhenOnline(target) {
@@ -232,6 +264,8 @@ class Inspector {
   }
 
   #draw(html) {
+    this.#unlock();
+    this.#drawn = this.#target;
     const fragment = document.createRange().createContextualFragment(html);
     this.#blocks = collectBlocks(fragment);
     this.#isForeign = false;
@@ -431,4 +465,5 @@ function lockControls(part) {
   for (const control of queryAll(part, "select, .insp-variable, [data-row], [data-insert-variable]")) if (!control.closest("[data-recall]")) control.disabled = true;
 }
 
+const isTextField = (element) => Boolean(element?.matches("input, textarea, [contenteditable]"));
 const queryAll = (part, selector) => [...(part.matches?.(selector) ? [part] : []), ...part.querySelectorAll(selector)];

@@ -64,6 +64,7 @@ function togglePreview(inspector, button) {
 /** Show the text with the values of the last run; values that were typed below it take their place. */
 async function showPreview(inspector, box, changedValue = null) {
   await inspector.form.flush();
+  if (!box.isConnected) return;
   const container = box.querySelector("[data-preview-place]");
   const url = new URL(inspector.panel.dataset.rendered, location.href);
   url.searchParams.set("path", getPathText(box));
@@ -87,6 +88,7 @@ function toggleRecall(inspector, button) {
 
 async function showRecall(inspector, box, focusedControl = null) {
   await inspector.form.flush();
+  if (!box.isConnected) return;
   const container = box.querySelector("[data-recall-place]");
   const form = container.querySelector("[data-recall-form]");
   const url = new URL(inspector.panel.dataset.recalled, location.href);

@@ -1,5 +1,6 @@
-// The panel for several nodes or an edge: what they are, and the commands for them.
+// The panel for what has no form: several nodes or an edge with their commands, and a node whose form is being fetched.
 
+import { findOffer, getNodeName } from "../editor/graph_queries.js";
 import { t } from "../common/translations.js";
 
 // Commands with a button, in this order; those that are missing or unavailable are left out.
@@ -36,6 +37,25 @@ export function setUpOverview(inspector) {
       return button;
     }),
   );
+}
+
+/** Return a picture of a form that is being fetched, below what the page knows of its node: the name, type and icon. */
+export function createSkeleton(editor, node) {
+  const skeleton = document.getElementById("inspector-skeleton").content.firstElementChild.cloneNode(true);
+  const head = skeleton.querySelector(".insp-head");
+  if (node) nameNode(editor, skeleton, head, node);
+  else head.remove();
+  return skeleton;
+}
+
+function nameNode(editor, skeleton, head, node) {
+  const card = node.el.querySelector(".wf-card");
+  const icon = card?.querySelector(".wf-icon");
+  const name = icon?.className.match(/\bwf-i-([\w-]+)/)?.[1];
+  head.dataset.family = skeleton.dataset.family = card?.className.match(/\bwf-(flow|model|logic|memory|data|unknown)\b/)?.[1] ?? "";
+  if (name) head.querySelector("use").setAttribute("href", `${editor.canvas.root.dataset.icons}#${name}`);
+  head.querySelector("[data-skeleton-title]").textContent = getNodeName(editor, node.id);
+  head.querySelector("[data-skeleton-kind]").textContent = findOffer(editor, node.el.dataset.kind)?.name ?? icon?.title ?? "";
 }
 
 function insertBetween(editor, edge) {

@@ -31,6 +31,13 @@ SCOPES = (
 SCOPE_HELP = gettext_noop(
     "User: one memory per user, shared by all workflows of the team. Global: shared by all users of this workflow. Workflow: one memory per group ID that a run passes. Conversation: one memory per conversation."
 )
+SCOPE_HINTS = (
+    ("conversation", gettext_noop("One memory per conversation.")),
+    ("user", gettext_noop("One memory per user, shared by all workflows of the team.")),
+    ("global", gettext_noop("Shared by all users of this workflow.")),
+    ("workflow", gettext_noop("One memory per group ID that a run passes.")),
+    ("run", gettext_noop("Only for the current run.")),
+)
 # The maximum half-life is a hundred years, as in ``memory.core.provider``.
 MAX_RECENCY_DAYS = 36_500
 RECENCY = Field(

@@ -11,15 +11,21 @@ from workflows.llm.config import DEFAULT, OFFLINE, normalize_name
 from workflows.llm.directory import ModelDirectory
 from workflows.services.models.mappings import join_name, read_model, takes_facts
 
+PAGE = "\0"  # no name of a model has it
+
 
 @dataclass(frozen=True, slots=True)
 class ModelMark:
-    """``name`` is the model that answers. ``state``: offline, unreachable or mapped; empty for the named model."""
+    """
+    ``name`` is the model that answers. ``state``: offline, unreachable or mapped; empty for the named model.
+    ``around_link`` is the sentence before and after the name of the page Models, if the sentence names it.
+    """
 
     name: str
     state: str = ""
     word: str = ""
     sentence: str = ""
+    around_link: tuple[str, ...] = ()
 
 
 def build_model_mark(node: NodeSpec, directory: ModelDirectory | None) -> ModelMark | None:
@@ -33,11 +39,14 @@ def build_model_mark(node: NodeSpec, directory: ModelDirectory | None) -> ModelM
     resolution = directory.resolve(provider, model)
     reference_name = join_name(normalize_name(provider), model)
     if resolution.is_offline:
+        pattern = _explain_offline(directory, provider, reference_name)
+        parts = tuple(pattern.split(PAGE))
         return ModelMark(
             _("Demo model"),
             "offline",
             _("Offline"),
-            _explain_offline(directory, provider, reference_name),
+            _("Models").join(parts),
+            parts if len(parts) > 1 else (),
         )
     name = join_name(resolution.provider, resolution.model)
     if resolution.config and resolution.config.is_unreachable:
@@ -73,10 +82,13 @@ def _explain_unreachable(provider: str, checked_at: datetime | None) -> str:
 
 
 def _explain_offline(directory: ModelDirectory, provider: str, name: str) -> str:
+    """Return the sentence with ``PAGE`` for the name of the page Models."""
     if directory.is_empty:
-        return _("The offline demo model answers until a model is connected on the page Models.")
+        return _(
+            "The offline demo model answers until a model is connected on the page %(page)s."
+        ) % {"page": PAGE}
     if normalize_name(provider) == DEFAULT:
-        return _("No default model. Choose one under Models.")
+        return _("No default model. Choose one under %(page)s.") % {"page": PAGE}
     if normalize_name(provider) == OFFLINE:
         return _("The offline demo model answers. Select another model in this node.")
     return _("%(named)s is not connected; the offline demo model answers.") % {"named": name}

@@ -139,7 +139,15 @@ async function finish(editor, ops, label, id) {
   const change = await editor.edits.send(ops, { label });
   if (!change) return null;
   editor.say(label);
-  // On narrow screens the canvas is hidden and the focus stays in the outline. Who has opened the picker again types there.
-  if (editor.model.nodes.has(id) && !document.querySelector("#picker:popover-open")) editor.canvas.focus(id);
+  // On narrow screens the canvas is hidden and the focus stays in the outline.
+  if (editor.model.nodes.has(id)) showAdded(editor, id);
   return id;
+}
+
+/** Select and focus a new node. A field in use keeps the focus: the next search may be under way in the palette or the picker. */
+function showAdded(editor, id) {
+  if (document.querySelector("#picker:popover-open")) return;
+  if (!document.activeElement?.matches("input, textarea, [contenteditable]")) return editor.canvas.focus(id);
+  editor.canvas.reveal(id);
+  editor.canvas.pick([id]);
 }

@@ -104,8 +104,9 @@ function onSearchKey(event, root) {
   if (!first || event.isComposing) return;
   event.preventDefault();
   event.stopPropagation();
-  if (event.key === "Enter") first.click();
-  else first.focus();
+  if (event.key !== "Enter") return first.focus();
+  first.click();
+  event.target.select(); // what is typed next is the next search
 }
 
 function onListKey(editor, event, root, field) {

@@ -25,7 +25,7 @@ export class Breakpoints {
     if (!this.line) return;
     const n = this.list().length;
     this.line.hidden = n === 0;
-    this.line.querySelector("[data-breakpoints-words]").textContent = t("Breakpoints: {n}. Runs from this editor pause there. Only you see them; they are saved in this browser.", { n });
+    this.line.querySelector("[data-breakpoints-words]").textContent = n === 1 ? t("1 breakpoint") : t("{n} breakpoints", { n });
   }
 
   /** Return the breakpoints whose node still exists. */

@@ -7,7 +7,7 @@ from workflows.engine.appearance import Data, join_object_names
 from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
 from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import NodeSpec
-from workflows.engine.texts import Text, gettext_noop
+from workflows.engine.texts import Phrase, Text, gettext_noop
 
 
 # The types of values for Dify's types of form fields. The fields of xworkflow name the type of value itself.
@@ -59,7 +59,8 @@ class Start(NodeKind[StartConfig, StartConfig]):
     )
 
     def summarize(self, data: Data) -> Iterable[Text]:
-        return [join_object_names(data.get("variables"), "variable")]
+        names = join_object_names(data.get("variables"), "variable")
+        return [names or Phrase(gettext_noop("No inputs"))]
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return tuple(

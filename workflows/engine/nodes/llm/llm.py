@@ -21,6 +21,7 @@ from workflows.engine.language.memory_usage import (
     MIN_SCORE,
     RECENCY,
     SCOPE_HELP,
+    SCOPE_HINTS,
     SCOPES,
 )
 from workflows.engine.language.problems import Problem
@@ -84,7 +85,8 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
               is_folded=True, fields=(
             Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
             Field("scope", gettext_noop("Scope"), Widget.CHOICE, default=DEFAULT_SCOPE,
-                  initial=INITIAL_SCOPE, choices=SCOPES, help=SCOPE_HELP),
+                  initial=INITIAL_SCOPE, choices=SCOPES, help=SCOPE_HELP,
+                  choice_hints=SCOPE_HINTS),
             Field("query_selector", gettext_noop("Query variable"), Widget.SELECTOR,
                   presets_message=True,
                   help=gettext_noop("Without a variable, the most recent entries are returned.")),

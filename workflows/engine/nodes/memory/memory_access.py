@@ -10,7 +10,7 @@ from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json, Selector
-from workflows.engine.language.memory_usage import INITIAL_SCOPE, SCOPE_HELP, SCOPES
+from workflows.engine.language.memory_usage import INITIAL_SCOPE, SCOPE_HELP, SCOPE_HINTS, SCOPES
 from workflows.engine.language.untrusted import is_untrusted_memory
 from workflows.engine.memory_ports import KnowledgePort, LearningPort, WikiPort
 from workflows.engine.nodes.memory.disagreeing import list_shown
@@ -43,6 +43,7 @@ SCOPE_FIELD: Final = Field(
     default=INITIAL_SCOPE,
     choices=SCOPES,
     help=SCOPE_HELP,
+    choice_hints=SCOPE_HINTS,
 )
 TRUSTS_OUTSIDE_FIELD: Final = Field(
     "trusts_outside",

@@ -126,7 +126,11 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
               initial=FACTS, choices=(
             (FACTS, gettext_noop("Facts from this turn")),
             (VARIABLE, gettext_noop("Value of a variable")),
-        ), help=gettext_noop("What the message says about the person is stored, a fact that has changed takes the place of the old one, and what the person asks to forget is forgotten; if several entries could be meant, the chat asks which. The model decides, or without a connected model the language encoder that comes with Mnemoflow.")),
+        ), help=gettext_noop("What the message says about the person is stored, a fact that has changed takes the place of the old one, and what the person asks to forget is forgotten; if several entries could be meant, the chat asks which. The model decides, or without a connected model the language encoder that comes with Mnemoflow."),
+              choice_hints=(
+            (FACTS, gettext_noop("Facts about the person. A fact that has changed replaces the old one.")),
+            (VARIABLE, gettext_noop("The value as it is.")),
+        )),
         Field("value_selector", gettext_noop("Variable"), Widget.SELECTOR, required=True,
               presets_message=True,
               help=gettext_noop("The message with the facts, or the value to store."),
