@@ -404,7 +404,6 @@ class ProviderForm(PageForm):
             self.fields["base_url"].widget.attrs["placeholder"] = preset.example_url
         if preset is not None and preset.key_page:
             self.fields["api_key"].required = True
-            self.fields["api_key"].widget.attrs["autofocus"] = True
 
     @property
     def main_fields(self) -> list[forms.BoundField]:

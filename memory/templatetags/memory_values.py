@@ -6,9 +6,10 @@ from typing import Final
 
 from django import template
 from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from memory.core.records import Json
+from memory.core.records import Json, Tier
 from memory.logic.text_diff import render_value, to_text
 from memory.models.entries import TierChoice
 
@@ -27,6 +28,19 @@ CATEGORY_LABELS: Final[Mapping[str, Promise]] = {
     "message": pgettext_lazy("category of memory", "message"),
     "note": pgettext_lazy("category of memory", "note"),
     "reply": pgettext_lazy("category of memory", "reply"),
+}
+CATEGORY_HINTS: Final[Mapping[str, Promise]] = {
+    "fact": _("Something that a person said"),
+    "learning": _("A lesson from an earlier task"),
+    "result": _("The result of an earlier task"),
+    "page": _("A page that workflows write and keep up to date"),
+    "source": _("A text from which pages were written"),
+    "document": _("A part of a document that was added"),
+}
+TIER_HINTS: Final[Mapping[Tier, Promise]] = {
+    Tier.QUARANTINE: _("Quarantined: not recalled until approved."),
+    Tier.WORKING: _("In use. Expires after a day unless it proves useful."),
+    Tier.LONG_TERM: _("In use. Does not expire."),
 }
 register.filter("as_text", to_text)
 
@@ -52,6 +66,18 @@ def as_one_line(value: Json) -> str:
 def tier_label(tier: str | None) -> str:
     """Return the label of the tier, or a dash where there is no entry."""
     return str(TierChoice(str(tier)).label) if tier else "–"
+
+
+@register.filter
+def tier_hint(tier: str) -> str:
+    """Return what the tier means for recall and expiry."""
+    return str(TIER_HINTS[Tier(str(tier))])
+
+
+@register.filter
+def category_hint(category: str | None) -> str:
+    """Return what entries of the category are, or an empty text for a category of an author."""
+    return str(CATEGORY_HINTS.get(category or "", ""))
 
 
 @register.filter

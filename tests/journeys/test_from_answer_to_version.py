@@ -60,6 +60,7 @@ def explained(page: Page) -> None:
 
 def saved_as_a_case(page: Page) -> None:
     page.locator("#tab-run").click()
+    page.locator(".run-past > summary").click()
     page.locator("#panel-run [data-save-case]").click()
     form = page.locator("form#tests")
     form.locator("#case-name").fill("Knows the cat")

@@ -347,6 +347,39 @@ def test_images_are_switched_on_and_their_detail_is_kept(editor: Page) -> None:
     )
 
 
+# As the undo of this page or another tab of this person does it, while the form is on its way.
+REMOVE_VARIABLE = """(id) => mnemoflow.editor.edits.send([{ op: "set", id, path: ["variables", 0], remove: true }])"""
+
+
+def test_name_comes_at_once_and_the_focus_stays_where_somebody_types(signed_in: Page):
+    page = signed_in
+    draft = open_sample(page)
+    draft.focus("Generate answer")
+    expect(page.locator("#panel-node .insp-title")).to_have_value("Generate answer")
+    gate = Gate(page, "**/nodes/**")
+    draft.focus("Recall")
+    page.keyboard.press("Enter")  # opens the settings and would go into them
+
+    panel = page.locator("#panel-node")
+    expect(panel.locator("[data-skeleton-title]")).to_have_text("Recall")
+    expect(panel.locator("[data-skeleton] .skeleton")).to_be_visible()
+    expect(panel.locator("form")).to_have_count(0)
+    page.locator(".ed-top [data-command=search-palette]").click()
+    search = page.locator("#palette-search")
+    search.fill("Template")
+    gate.open()
+
+    expect(panel.locator(".insp-title")).to_have_value("Recall")
+    expect(search).to_be_focused()
+    for number, title in enumerate(("Template", "Template 2"), 1):
+        search.fill("Template")
+        search.press("Enter")
+        expect(draft.node(title)).to_have_count(1)
+        expect(panel.locator(".insp-title")).to_have_value(title)
+        expect(search).to_be_focused()
+        assert len(draft.document.nodes) == 5 + number
+
+
 def test_settings_fetched_before_an_edit_bring_back_nothing(signed_in: Page):
     """Two quick steps and a removal: the settings from before it arrive when it is stored already."""
     page = signed_in
@@ -359,7 +392,8 @@ def test_settings_fetched_before_an_edit_bring_back_nothing(signed_in: Page):
     draft.focus("Template")
     until(page, lambda: len(early) == 2, why="the settings were not fetched")
 
-    page.locator("#panel-node [data-row=remove]").click()
+    expect(page.locator("#panel-node [data-row=remove]")).to_have_count(0)  # it can't be edited
+    page.evaluate(REMOVE_VARIABLE, draft.node("Template").get_attribute("data-id"))
     until(page, lambda: draft.data("Template")["variables"] == [], why="the removal was not stored")
     draft.saved()
     for route, answer in early:

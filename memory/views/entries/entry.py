@@ -19,9 +19,10 @@ from memory.forms.entries import EntryForm
 from memory.logic.conversations.conversation import KEY_PREFIX
 from memory.logic.text_diff import DiffSegment, diff_values
 from memory.models import Entry
+from memory.templatetags.memory_values import TIER_HINTS
 from memory.views.entries.browsing import ActionOutcome, show_namespace
 from memory.views.entries.changes import restore_entry, show_undo
-from memory.views.entries.entry_details import TIER_HINTS, build_details, is_page_row, list_moves
+from memory.views.entries.entry_details import build_details, is_page_row, list_moves
 from memory.views.entries.revisions import parse_revision
 from memory.views.entries.search_results import is_waiting
 from memory.views.prompt_use import set_prompt_use

@@ -56,12 +56,6 @@ SCORE_LABELS: Final[Mapping[str, Promise]] = {
     "bm25": _("full text"),
 }
 
-TIER_HINTS: Final[Mapping[Tier, Promise]] = {
-    Tier.QUARANTINE: _("Quarantined: not recalled until approved."),
-    Tier.WORKING: _("In use. Expires after a day unless it proves useful."),
-    Tier.LONG_TERM: _("In use. Does not expire."),
-}
-
 # The parts of a score with their labels.
 ScoreParts = tuple[tuple[str | Promise, float], ...]
 

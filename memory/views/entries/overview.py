@@ -89,7 +89,11 @@ def build_memories_context(request: HttpRequest) -> dict[str, Any]:
     if not query:
         newest = _list_newest(request, form) if totals else []
         categories = sorted({row.entry.category for row in newest})
-        return context | {"newest": newest, "categories": categories}
+        return context | {
+            "newest": newest,
+            "categories": categories,
+            "hides_tier": len({row.entry.tier for row in newest}) == 1,
+        }
     matches = _search_namespaces(request, query, _sort_scopes(scopes, selected_scope))
     page = OffsetPage(len(matches), form.start, request.GET, NAMESPACES_PER_PAGE)
     visible_matches = matches[form.start : form.start + NAMESPACES_PER_PAGE]

@@ -15,7 +15,7 @@ from memory.models import Namespace
 from memory.models.entries import TierChoice
 from memory.services.entries.bulk import BulkAction
 from memory.services.recall.search import search_by_tier
-from memory.views.entries.entry_details import TIER_HINTS
+from memory.templatetags.memory_values import TIER_HINTS
 from memory.views.request_context import build_caller
 
 

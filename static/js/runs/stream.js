@@ -13,7 +13,7 @@ const template = (id) => document.getElementById(id);
 const EVENT_NAMES = [
   "run_started", "node_state_change", "text_chunk", "memory_recalled", "memory_written", "memory_forgotten", "memory_ended",
   "memory_forget_asked",
-  "memory_retrieval_error", "human_input_required", "run_paused", "run_resumed", "step_edited", "agent_log", "run_finished",
+  "memory_retrieval_error", "human_input_required", "run_paused", "run_resumed", "step_edited", "agent_log", "answered", "run_finished",
 ];
 const ROUNDS_DELAY = 300; // milliseconds, in which further calls of an agent join a request for its rounds
 const getRunId = (address) => /([0-9a-f-]{36})/.exec(address)?.[1] ?? "";
@@ -74,8 +74,11 @@ class RunStream extends HTMLElement {
       const graph = this.#graph;
       if (graph) paintNode(graph, event);
       if (event.status === "failed" && event.title) this.#titles.set(event.node, event.title);
+      if (event.kind === "answer" && event.status === "completed") this.#showStop(false);
     },
+    answered: () => this.#showStop(false), // what a visitor gets of the end of an answer
     text_chunk: (event) => {
+      this.#showStop(true);
       const text = this.#findElement("text");
       if (!text) return;
       // a chunk that starts over (after a crash, or for a late reader) carries its offset
@@ -135,6 +138,12 @@ class RunStream extends HTMLElement {
     this.#isPaused = false;
     this.#showWaiting(true);
     this.#loadQuestions();
+  }
+
+  /** Offer to stop the run only while an answer is being written: what the run remembers after it goes on. */
+  #showStop(on) {
+    const form = this.closest(".turn")?.querySelector(".turn-stop");
+    if (form) form.hidden = !on;
   }
 
   /** Show or hide that the answer is being written. */

@@ -1,6 +1,7 @@
 """Data sets: their cases, files, pages and API."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -148,3 +149,17 @@ def test_api_manages_data_sets(cast: Cast) -> None:
     exported = [json.loads(line) for line in client.get(f"{url}/export").content.splitlines()]
     assert [row["inputs"] for row in exported] == [{"text": "hi"}, {}]
     assert cast.carol.client.get(f"{url}/cases").status_code == 404
+
+
+def test_columns_that_are_empty_in_every_row_are_left_out(alice: Person, data_set: DataSet) -> None:
+    def read_heads() -> list[str]:
+        html = alice.client.get(f"/data-sets/{data_set.pk}/").content.decode()
+        table = html[html.index("<table") : html.index("</thead>")]
+        return re.findall(r'<th scope="col">([^<]+)</th>', table)
+
+    add_cases(alice.principal, data_set, [make_case("Where?", {}, None)])
+    without = read_heads()
+    add_cases(alice.principal, data_set, [make_case("", {"city": "Bonn"}, "Germany")])
+
+    assert without == ["Message"]
+    assert read_heads() == ["Message", "Inputs", "Expected answer"]

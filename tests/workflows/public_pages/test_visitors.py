@@ -223,7 +223,8 @@ def test_stream_tells_nothing_of_the_inside(visitor: Visitor, execute: Execute):
     assert answer.status_code == 200
     text = async_to_sync(collect)(answer.streaming_content)
     events = dict(re.findall(r"event: (\w+)\ndata: (.*)", text))
-    assert set(events) <= {"progress", "run_started", "text_chunk", "run_finished"}
+    assert set(events) <= {"progress", "run_started", "text_chunk", "answered", "run_finished"}
+    assert events["answered"] == "{}"
     assert events["progress"] == "{}"
     assert '"error' not in text
     assert "node" not in text

@@ -244,8 +244,10 @@ def test_line_below_a_title_never_says_it_again():
         html = html_of(Document(Mode.WORKFLOW, (NodeSpec("n", kind, data, title),), ()))
         return str(re.findall(r"<small>(.*?)</small>", html)[0])
 
-    assert line("start", "Question") == "Start"
-    assert line("start", "Start").startswith("Starts the workflow")
+    assert line("end", "Reply") == "End"
+    assert line("end", "End").startswith("Ends the workflow")
+    assert line("start", "Start") == "No inputs"
+    assert line("start", "Start", variables=[{"variable": "topic"}]) == "topic"
     assert line("llm", "LLM", model={"name": "small"}) == "small"
 
 

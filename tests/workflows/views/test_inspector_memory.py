@@ -75,3 +75,21 @@ def test_rare_settings_are_folded_unless_they_are_used(alice) -> None:
 
     assert is_open(scope="user") is False
     assert is_open(scope="user", filter={"a": 1}) is True
+
+
+def test_choice_of_a_scope_has_one_sentence_and_the_docs_have_all(alice) -> None:
+    html = fragment(alice, make_workflow(alice, "Scopes", document("memory-store", scope="user")))
+
+    form, docs = html.split('data-tab-body="docs"')
+    [hints] = re.findall(r'id="f-scope-help" data-choice-hints>(.*?)</p>', form, re.S)
+    shown = re.findall(r'<span data-choice="(\w+)"\s*>([^<]*)</span>', hints)
+    assert shown == [("user", "One memory per user, shared by all workflows of the team.")]
+    hidden = re.findall(r'<span data-choice="(\w+)" hidden>', hints)
+    assert hidden == ["conversation", "global", "workflow", "run"]
+    assert (
+        "Workflow: one memory per group ID" in form,
+        "Workflow: one memory per group ID" in docs,
+    ) == (
+        False,
+        True,
+    )

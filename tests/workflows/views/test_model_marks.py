@@ -1,8 +1,14 @@
 """What a card says about the model that answers for its node."""
 
+import re
+
 import pytest
 
+from tests.factories.workflows import make_workflow
+from tests.support.cast import Person
 from tests.support.documents import document, llm, node, start
+from tests.workflows.views.test_inspector import document as settings
+from tests.workflows.views.test_inspector import fragment
 from workflows.engine.language.document import NodeSpec
 from workflows.engine.nodes import build_kinds
 from workflows.llm.config import ProviderConfig
@@ -76,6 +82,15 @@ def test_drawing_has_the_badge_with_its_reason() -> None:
 
     assert 'class="wf-pill wf-pill-offline"' in html
     assert "until a model is connected on the page Models" in html
+
+
+def test_form_links_the_word_models_in_the_sentence(alice: Person) -> None:
+    sentence = "until a model is connected on the page"
+
+    html = fragment(alice, make_workflow(alice, "Linked", settings("llm")))
+
+    [(before, after)] = re.findall(r"([^>]*)<a href=\"/models/\">Models</a>(\S*)", html)
+    assert (before.strip().endswith(sentence), after) == (True, ".")
 
 
 def test_drawing_without_the_teams_models_shows_what_the_document_names() -> None:

@@ -11,6 +11,7 @@ from workflows.llm.config import DEFAULT, OFFLINE, normalize_name
 from workflows.llm.directory import ModelDirectory
 from workflows.services.models.mappings import join_name, read_model, takes_facts
 
+
 PAGE = "\0"  # no name of a model has it
 
 

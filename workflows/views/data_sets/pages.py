@@ -72,13 +72,16 @@ def render_detail(
     cases, page = paginate_by_offset(
         request, selectors.list_data_cases(principal, data_set), PAGE_SIZE
     )
+    case_rows = [build_case_row(case) for case in cases]
     team_id = data_set.team_id
     workflows = _list_workflows(principal, data_set)
     values = request.POST if request.method == "POST" else request.GET
     rows = list(selectors.list_evaluations(principal, data_set)[:MAX_EVALUATIONS])
     context = {
         "data_set": data_set,
-        "cases": [build_case_row(case) for case in cases],
+        "cases": case_rows,
+        "has_inputs": any(row["inputs"] for row in case_rows),
+        "has_expected": any(row["expected"] for row in case_rows),
         "page": page,
         "can_edit": permissions.may_edit(principal, data_set.workflow or team_id),
         "workflows": workflows,

@@ -43,6 +43,7 @@ SHOWN_EVENTS: Final[dict[str, tuple[str, ...]]] = {
     "run_finished": ("status", "outputs"),
 }
 HIDDEN_EVENT: Final = "progress"
+ANSWERED_EVENT: Final = "answered"  # an answer is complete; the run may still write memory
 
 
 def show_turn(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:
@@ -110,10 +111,21 @@ def stream_events(request: HttpRequest, token: str, run_id: UUID) -> HttpRespons
 def select_shown(event: StreamEvent) -> StreamEvent:
     """Return the event with those parts of its data that visitors get. Its number stays, for Last-Event-ID."""
     names = SHOWN_EVENTS.get(event.name)
+    if _is_end_of_answer(event):
+        return StreamEvent(ANSWERED_EVENT, {}, event.seq)
     if names is None:
         return StreamEvent(HIDDEN_EVENT, {}, event.seq)
     data: Json = {name: event.data[name] for name in names if name in event.data}
     return replace(event, data=data)
+
+
+def _is_end_of_answer(event: StreamEvent) -> bool:
+    data = event.data
+    return (event.name, data.get("kind"), data.get("status")) == (
+        "node_state_change",
+        "answer",
+        "completed",
+    )
 
 
 def show_waits(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:
