@@ -36,7 +36,7 @@ SCOPE_HINTS = (
     ("user", gettext_noop("One memory per user, shared by all workflows of the team.")),
     ("global", gettext_noop("Shared by all users of this workflow.")),
     ("workflow", gettext_noop("One memory per group ID that a run passes.")),
-    ("run", gettext_noop("Only for the current run.")),
+    ("run", gettext_noop("Notes of a run, deleted when it ends.")),
 )
 # The maximum half-life is a hundred years, as in ``memory.core.provider``.
 MAX_RECENCY_DAYS = 36_500
