@@ -13,12 +13,13 @@ export function findPills(text) {
   return [...text.matchAll(PILL)].map((match) => ({ start: match.index, end: match.index + match[0].length, content: match[0].slice(3, -3) }));
 }
 
-/** Return the mark of a reference, with the label that is shown over its text. */
-export function createPill(text, variables) {
+/** Return the mark of a reference, with the label that is shown over its text. The last one in a line may be wider than its text. */
+export function createPill(text, variables, { isLastInLine = false } = {}) {
   const { title, name, family, state } = describeReference(text.slice(3, -3), variables);
   const mark = document.createElement("mark");
   mark.textContent = text;
   mark.className = `is-pill is-${state}`;
+  mark.classList.toggle("is-last-in-line", isLastInLine);
   if (family) mark.dataset.family = family;
   const label = document.createElement("span"); // without text: positions in the layer are those of the textarea
   label.className = "pill-label";

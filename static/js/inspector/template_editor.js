@@ -48,9 +48,9 @@ function installGrowing(box) {
 
 function paint(box, variables) {
   const area = box.querySelector("textarea");
-  const pieces = tokenize(area.value, box.dataset.writing).map(([text, kind]) => {
+  const pieces = tokenize(area.value, box.dataset.writing).map(([text, kind], index, all) => {
     if (!kind) return text;
-    if (kind === "reference") return createPill(text, variables);
+    if (kind === "reference") return createPill(text, variables, { isLastInLine: (all[index + 1]?.[0] ?? "\n").startsWith("\n") });
     const mark = document.createElement("mark");
     mark.textContent = text;
     mark.className = `is-${kind}`;

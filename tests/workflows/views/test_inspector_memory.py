@@ -83,7 +83,7 @@ def test_choice_of_a_scope_has_one_sentence_and_the_docs_have_all(alice) -> None
     form, docs = html.split('data-tab-body="docs"')
     [hints] = re.findall(r'id="f-scope-help" data-choice-hints>(.*?)</p>', form, re.S)
     shown = re.findall(r'<span data-choice="(\w+)"\s*>([^<]*)</span>', hints)
-    assert shown == [("user", "One memory per user, shared by all workflows of the team.")]
+    assert shown == [("user", "One memory per user, across all workflows.")]
     hidden = re.findall(r'<span data-choice="(\w+)" hidden>', hints)
     assert hidden == ["conversation", "global", "workflow", "run"]
     assert (

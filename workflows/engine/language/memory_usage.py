@@ -33,7 +33,7 @@ SCOPE_HELP = gettext_noop(
 )
 SCOPE_HINTS = (
     ("conversation", gettext_noop("One memory per conversation.")),
-    ("user", gettext_noop("One memory per user, shared by all workflows of the team.")),
+    ("user", gettext_noop("One memory per user, across all workflows.")),
     ("global", gettext_noop("Shared by all users of this workflow.")),
     ("workflow", gettext_noop("One memory per group ID that a run passes.")),
     ("run", gettext_noop("Notes of a run, deleted when it ends.")),

@@ -117,24 +117,6 @@ def test_newest_memories_are_narrowed_to_a_scope_that_is_explained(alice: Person
     assert ("about Alice" in everything, "for everybody" in everything) == (True, True)
 
 
-def test_tier_is_shown_where_rows_differ_in_it_and_explained(alice: Person) -> None:
-    store(alice, "one", tier="long_term", metadata={"category": "fact"})
-    alike = page(alice, "/memory/")
-    store(alice, "two", tier="working")
-    different = page(alice, "/memory/")
-
-    kinds = r'mem-kinds">.*?</td>'
-    assert ["Long-term" in cell for cell in re.findall(kinds, alike, re.S)] == [False]
-    assert [
-        "-term" in cell or "Working" in cell for cell in re.findall(kinds, different, re.S)
-    ] == [
-        True,
-        True,
-    ]
-    assert 'title="In use. Does not expire."' in different
-    assert 'title="Something that a person said"' in alike
-
-
 @pytest.mark.parametrize("path", ["policy", "exchange", "emergency-access"])
 def test_settings_of_memory_stand_together_in_one_tab(alice: Person, path: str) -> None:
     shown = page(alice, f"/memory/{path}/")

@@ -128,7 +128,7 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
             (VARIABLE, gettext_noop("Value of a variable")),
         ), help=gettext_noop("What the message says about the person is stored, a fact that has changed takes the place of the old one, and what the person asks to forget is forgotten; if several entries could be meant, the chat asks which. The model decides, or without a connected model the language encoder that comes with Mnemoflow."),
               choice_hints=(
-            (FACTS, gettext_noop("Facts about the person. A fact that has changed replaces the old one.")),
+            (FACTS, gettext_noop("Facts about the person; new ones replace old ones.")),
             (VARIABLE, gettext_noop("The value as it is.")),
         )),
         Field("value_selector", gettext_noop("Variable"), Widget.SELECTOR, required=True,
