@@ -82,8 +82,9 @@ export class Tabs {
     if (!url || this.#shownUrl === url) return;
     this.#shownUrl = url;
     const html = await fetchFragment(url).catch(() => null);
-    if (!html || this.#shownUrl !== url) return;
-    setContent(root.querySelector("[data-last-run]"), html);
+    const container = root.querySelector("[data-last-run]");
+    if (!html || !container || this.#shownUrl !== url) return;
+    setContent(container, html);
     root.querySelector("[data-last-none]").hidden = true;
   }
 
