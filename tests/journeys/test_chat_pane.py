@@ -89,12 +89,15 @@ def test_strip_and_box_stay_in_sight_and_the_log_follows_what_is_said(signed_in:
         page.set_viewport_size({"width": width, "height": height})
         in_sight(page, strip.locator("[data-run-state]"))
         in_sight(page, strip.get_by_role("link", name="Details"))
-        in_sight(page, strip.get_by_role("button", name="Save as test case"))
+        in_sight(page, strip.locator(".run-past > summary"))
         only_the_log_scrolls(page)
         expect(page.locator(".chat-note").last).to_be_in_viewport(ratio=1)
 
     page.get_by_role("textbox", name="Message").fill("My bicycle is green.")
+    strip.locator(".run-past > summary").click()
+    expect(strip.get_by_role("button", name="Save as test case")).to_be_in_viewport(ratio=1)
     strip.get_by_role("button", name="Step through").click()
+    expect(strip.locator(".run-past")).not_to_have_attribute("open", re.compile(""))
     expect(strip.locator("[data-run-state]")).to_have_text("Paused")
     for width, height in SCREENS:
         page.set_viewport_size({"width": width, "height": height})

@@ -68,7 +68,10 @@ export function install(editor) {
   editor.addEventListener("differs", ({ detail }) => showDiffers(detail));
   root.addEventListener("click", (event) => {
     const button = event.target.closest("[data-command]");
-    if (button) editor.commands.run(button.dataset.command);
+    if (button) {
+      button.closest("details[data-dismiss]")?.removeAttribute("open");
+      editor.commands.run(button.dataset.command);
+    }
     const opener = event.target.closest("[data-open-panel]");
     if (opener) editor.panel(opener.dataset.openPanel);
   });

@@ -19,6 +19,7 @@ export function install(editor) {
     if (paint) show(Number(paint.dataset.paintSteps));
     const save = event.target.closest("[data-save-case]");
     if (save) {
+      save.closest("details[data-dismiss]")?.removeAttribute("open");
       editor.panel("tests");
       load(`${editor.urls.tests}new/?run=${encodeURIComponent(save.dataset.saveCase)}`);
     }
