@@ -4,6 +4,7 @@
 // leaves the module out.
 const toasts = import("./common/toasts.js");
 import("./common/picture_view.js");
+import("./common/page_actions.js");
 import("./common/searchable_select.js");
 
 const THEMES = ["auto", "light", "dark"];

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.canvas_document import node, workflow
+from tests.journeys.canvas_document import edge, node, workflow
 from tests.journeys.drawing import open_board
 from tests.journeys.seeing import box_of, steady
 
@@ -78,3 +78,77 @@ def test_node_added_at_the_edge_of_the_view_moves_it_no_further_than_needed(sign
     after = steady(signed_in, board.view)
     assert after[1] == before[1]
     assert 0 < before[0] - after[0] < 240
+
+
+def row(length: int) -> dict[str, Any]:
+    """Nodes in a row, each with an edge to the next one."""
+    nodes = [
+        node(f"n{i}", "template-transform", f"N {i}", i * 320, 0, template="x")
+        for i in range(length)
+    ]
+    return workflow("Row", *nodes, edges=[edge(f"n{i}", f"n{i + 1}") for i in range(length - 1)])
+
+
+def test_panel_that_opens_keeps_the_selected_node_and_its_neighbours_in_view(signed_in: Page):
+    board = open_board(signed_in, row(9))
+    # The last three stand at the right end of the canvas, the first one far outside.
+    board.js("const v = canvas.viewport; v.set(v.width - 8.9 * 320 * 0.8, v.height / 2, 0.8);")
+    board.js("canvas.pick(['n7']);")
+    steady(signed_in, board.view)
+    shown = [signed_in.locator(f'wf-node[data-id="n{i}"]') for i in (6, 7, 8)]
+
+    signed_in.get_by_role("button", name="Toggle right panel").click()
+    expect(signed_in.locator(".ed-right")).to_be_visible()
+
+    canvas = box_of(signed_in.locator("[data-canvas]"))
+    for card in shown:
+        box = box_of(card)
+        assert canvas["x"] <= box["x"]
+        assert box["x"] + box["width"] <= canvas["x"] + canvas["width"]
+
+
+def test_message_lies_over_no_node(signed_in: Page):
+    board = open_board(signed_in, row(3))
+    # In the middle of the lower edge, where messages are shown otherwise.
+    board.js("const v = canvas.viewport; v.set(v.width / 2 - 450, v.height - 110, 1);")
+    steady(signed_in, board.view)
+
+    board.js("canvas.editor.say('Run succeeded');")
+
+    message = box_of(signed_in.locator("#canvas-message"))
+    card = box_of(signed_in.locator('wf-node[data-id="n1"]'))
+    assert message["y"] + message["height"] < card["y"]
+
+
+def test_mark_and_titles_are_seen_from_far_away_and_the_plus_covers_no_node(signed_in: Page):
+    board = open_board(signed_in, row(3))
+    board.js("canvas.viewport.zoomTo(1 / 3);")
+    board.js("canvas.paintNode('n1', { breakpoint: true });")
+    size = "return parseFloat(getComputedStyle(document.querySelector('wf-node[data-breakpoint]'), '::after').width) * canvas.viewport.k;"
+    assert board.js(size) >= 10
+    board.js("canvas.viewport.zoomTo(0.1);")
+    assert board.js(size) >= 10
+    board.js("canvas.viewport.zoomTo(1 / 3);")
+    expect(signed_in.locator("wf-node .wf-names small").first).to_be_hidden()
+
+    start, end = board.port("n0"), board.port("n1", "target", out=False)
+    signed_in.mouse.move((start[0] + end[0]) / 2 - 1, start[1])
+    signed_in.mouse.move((start[0] + end[0]) / 2, start[1])
+    plus = box_of(signed_in.locator(".plus"))
+
+    assert start[0] <= plus["x"]
+    assert plus["x"] + plus["width"] <= end[0]
+
+
+def test_several_nodes_are_grouped_from_their_panel(signed_in: Page):
+    board = open_board(signed_in, row(3))
+    signed_in.get_by_role("button", name="Toggle right panel").click()
+    board.js("canvas.pick(['n0', 'n1']); canvas.editor.panel('node');")
+    signed_in.locator("#panel-node").get_by_role("button", name="Group nodes").click()
+
+    dialog = signed_in.get_by_role("dialog", name="Group nodes")
+    asked = box_of(dialog)
+    assert asked["y"] + asked["height"] < box_of(signed_in.locator('wf-node[data-id="n0"]'))["y"]
+    dialog.get_by_label("Group name").fill("Both")
+    dialog.get_by_role("button", name="Group nodes").click()
+    board.until("return [...canvas.model.nodes.values()].some((each) => each.isNote);")

@@ -3,6 +3,7 @@
 import { ChangeApplier } from "./apply_changes.js";
 import { Containers } from "./containers.js";
 import { Culling } from "./view/culling.js";
+import { Detail } from "./view/detail.js";
 import { Edges } from "./edges.js";
 import { Elements } from "./elements.js";
 import { FarView } from "./view/far_view.js";
@@ -39,6 +40,7 @@ export class Canvas {
     this.shield = root.querySelector(".wf-shield");
     this.model = new Model();
     this.viewport = new Viewport(root);
+    this.detail = new Detail(this);
     this.elements = new Elements(this);
     this.selection = new Selection(this);
     this.hitTester = new HitTester(this.model, this.viewport, () => this.stage);
@@ -112,6 +114,16 @@ export class Canvas {
   /** Bring all these nodes into view; zoom out only if they don't fit. */
   revealAll(ids) {
     this.navigation.revealAll(ids);
+  }
+
+  /** Return whether the whole graph of the page is in view. */
+  showsAll() {
+    return this.navigation.showsAll();
+  }
+
+  /** Keep a node and its neighbours in view, or with `all` the whole graph of the page. */
+  keepInView(id, { all = false } = {}) {
+    this.navigation.keepInView(id, { all });
   }
 
   centre(id, k) {

@@ -19,11 +19,16 @@ export function formatBytes(size) {
   return size < 1000 ? `${size} B` : size < 1e6 ? `${(size / 1000).toFixed(1)} kB` : `${(size / 1e6).toFixed(1)} MB`;
 }
 
+const CLOCK = { hour: "numeric", minute: "2-digit" }; // as the pages of the server have it: 3:42 PM
+
+/** Format the time of day of a moment (unix seconds). */
+export const formatClock = (moment) => new Date(moment * 1000).toLocaleTimeString([], CLOCK);
+
 /** Format a moment (unix seconds): the time, and the day if it is another one than today's. */
 export function formatTime(moment) {
   const date = new Date(moment * 1000);
   const day = date.toDateString() === new Date().toDateString() ? {} : { day: "numeric", month: "short" };
-  return date.toLocaleString([], { ...day, hour: "2-digit", minute: "2-digit" });
+  return date.toLocaleString([], { ...day, ...CLOCK });
 }
 
 const KILO = 1024;

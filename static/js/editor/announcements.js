@@ -9,6 +9,8 @@ const ANNOUNCEMENT_TIME = 2500; // ms before the selection may replace another a
 const DISPLAY_TIME = 4000; // ms, and more for a text that takes longer to read
 const READING_TIME = 90; // ms for each character
 const BOTTOM_OFFSET = 64; // px above the zoom buttons
+const TOP_OFFSET = 12; // px below the upper edge of the canvas
+const STATE_HEIGHT = 28; // of the state of a run below a card, in graph units
 
 export function install(editor) {
   installVisibleMessages(editor);
@@ -60,14 +62,34 @@ function installVisibleMessages(editor) {
     clearTimeout(timer);
     element.textContent = text;
     element.hidden = !text;
-    positionMessage(element, editor.canvas.root.getBoundingClientRect());
+    positionMessage(element, editor.canvas);
     timer = setTimeout(() => (element.hidden = true), Math.max(DISPLAY_TIME, text.length * READING_TIME));
   };
 }
 
-/** Place the message above the buttons of the canvas, and not over the dock, which has fields of its own. */
+/**
+ * Place the message where it covers neither a node nor the state below it: above the buttons of the canvas, or else at its
+ * upper edge. It is never over the dock, which has fields of its own.
+ */
 function positionMessage(element, canvas) {
-  const isVisible = canvas.width > 0;
-  element.style.bottom = isVisible ? `${innerHeight - canvas.bottom + BOTTOM_OFFSET}px` : "";
-  element.style.left = isVisible ? `${canvas.left + canvas.width / 2}px` : "";
+  const area = canvas.root.getBoundingClientRect();
+  const isVisible = area.width > 0;
+  element.style.left = isVisible ? `${area.left + area.width / 2}px` : "";
+  const { height } = element.getBoundingClientRect();
+  const bottoms = [innerHeight - area.bottom + BOTTOM_OFFSET, innerHeight - area.top - TOP_OFFSET - height];
+  const place = (bottom) => (element.style.bottom = `${bottom}px`);
+  if (!isVisible) element.style.bottom = "";
+  else if (!bottoms.some((bottom) => (place(bottom), !coversNode(element, canvas)))) place(bottoms[0]);
+}
+
+function coversNode(element, canvas) {
+  const { left, top, right, bottom } = element.getBoundingClientRect();
+  const { model } = canvas;
+  return [...model.nodes.values()].some((node) => {
+    if (node.isNote || !canvas.hitTester.isShown(node.scope)) return false;
+    const box = model.box(node);
+    const [x0, y0] = canvas.toClient(box.x, box.y);
+    const [x1, y1] = canvas.toClient(box.x + box.w, box.y + box.h + STATE_HEIGHT);
+    return x0 < right && x1 > left && y0 < bottom && y1 > top;
+  });
 }

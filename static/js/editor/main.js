@@ -18,6 +18,7 @@ import * as history from "./history/history.js";
 import * as inspector from "../inspector/main.js";
 import * as keyboard from "./commands/keyboard.js";
 import * as liveUpdates from "./collaboration/live_updates.js";
+import * as nodeBar from "./canvas/node_bar.js";
 import * as notes from "./canvas/notes.js";
 import * as outline from "./outline.js";
 import * as palette from "./canvas/palette.js";
@@ -40,7 +41,7 @@ import { Panels } from "./panels.js";
 // In the order of installation: a feature comes after those it depends on.
 const FEATURES = [
   topbar, keyboard, palette, picker, clipboard, find, commandPalette, shortcuts, outline,
-  contextMenu, align, notes, selectionCommands, titles, containers, fileImport, announcements, problems, inspector,
+  contextMenu, align, notes, selectionCommands, nodeBar, titles, containers, fileImport, announcements, problems, inspector,
   history, runs, pins, chatFields, runForm, edgeData, cases, liveUpdates, presence, comments, conflicts, checklist, start,
 ];
 

@@ -17,6 +17,7 @@ const wasShownBefore = (root) => loadValue(`canvas-view:${root.dataset.workflow}
 export class Panels {
   #stored = loadValue(STORAGE_KEY, {});
   #hasFitted = !isNarrow();
+  choices = 0; // how often this person has chosen a panel or a view, so that nothing late takes it away
 
   constructor(editor) {
     this.editor = editor;
@@ -113,6 +114,7 @@ export class Panels {
   }
 
   #onClick(event) {
+    if (event.target.closest("[role=tab][data-panel], [data-toggle], button[data-view], [data-open-panel]")) this.choices += 1;
     const tab = event.target.closest("[role=tab][data-panel]");
     if (tab) return this.open(tab.dataset.panel, { isRemembered: true });
     const toggle = event.target.closest("[data-toggle]");

@@ -50,7 +50,7 @@ export async function renameNode(editor, node) {
   if (isOnCanvas) editor.canvas.reveal(node.id);
   const title = isOnCanvas
     ? await editInPlace(editor, shown, { value: current, label: t("Name"), getScale: () => editor.canvas.viewport.k })
-    : await editor.ask({ title: t("Rename {name}", { name: current }), label: t("Name"), value: current, at: node.el });
+    : await editor.ask({ title: t("Rename {name}", { name: current }), label: t("Name"), value: current, action: t("Rename"), at: node.el });
   if (isOnCanvas && document.activeElement === document.body && editor.model.nodes.has(node.id)) editor.canvas.focus(node.id);
   if (!title?.trim() || title.trim() === current) return;
   const label = t("Renamed {old} to {name}", { old: current, name: title.trim() });

@@ -73,7 +73,9 @@ export function install(editor) {
       editor.commands.run(button.dataset.command);
     }
     const opener = event.target.closest("[data-open-panel]");
-    if (opener) editor.panel(opener.dataset.openPanel);
+    if (!opener) return;
+    opener.closest("details")?.removeAttribute("open");
+    editor.panel(opener.dataset.openPanel);
   });
   publishing.install(editor);
   showState();

@@ -4,7 +4,7 @@ import { findOffer, getNodeName } from "../editor/graph_queries.js";
 import { t } from "../common/translations.js";
 
 // Commands with a button, in this order; those that are missing or unavailable are left out.
-const COMMAND_IDS = ["copy", "duplicate", "align-left", "align-top", "distribute-x", "distribute-y", "tidy", "subflow", "delete"];
+const COMMAND_IDS = ["group", "copy", "duplicate", "align-left", "align-top", "distribute-x", "distribute-y", "tidy", "subflow", "delete"];
 
 export function installOverview(inspector) {
   const { root, editor } = inspector;

@@ -23,6 +23,11 @@ from workflows.views.phrases import translate_text
 
 LABEL_WIDTH = 27  # columns beside the word of a handle
 MAX_LENGTH = 200  # more than any card has room for
+# Marks of Markdown that a card would show as they are: of headings, quotes and lists at the start of a line, of bold, struck
+# and monospaced text, and of links. Single stars and underscores stay, since formulas and names have them, too.
+_LINE_MARKS = re.compile(r"^[ \t]*(?:#{1,6}|>|[-*+]|\d+[.)])[ \t]+", re.MULTILINE)
+_SPAN_MARKS = re.compile(r"(\*\*|~~|`+)(?=\S)(.+?)(?<=\S)\1")
+_LINKS = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*\)")
 # The errors that a plug-in's kind may raise for incomplete data.
 _INCOMPLETE_DATA_ERRORS = (ValueError, TypeError, KeyError, AttributeError)
 
@@ -46,11 +51,17 @@ def summarize_node(node: NodeSpec, kinds: Mapping[str, AnyKind], title: str = ""
         ]
     except _INCOMPLETE_DATA_ERRORS:
         parts = []
-    text = REFERENCE.sub(_shorten_reference, " · ".join(filter(None, parts)))
+    text = remove_markdown(REFERENCE.sub(_shorten_reference, " · ".join(filter(None, parts))))
     kind = kinds.get(node.kind)
     if text or kind is None:
         return text or (node.kind if node.kind != title else "")
     return _(kind.description) if _(kind.title) == title and kind.description else _(kind.title)
+
+
+def remove_markdown(text: str) -> str:
+    """Return the text without the marks of Markdown, which say nothing on a line that is plain text."""
+    text = _LINKS.sub(r"\1", _LINE_MARKS.sub("", text[:MAX_LENGTH]))
+    return _SPAN_MARKS.sub(r"\2", text)
 
 
 def _shorten_reference(reference: re.Match[str]) -> str:

@@ -6,6 +6,8 @@ import { controlOffset, HEADER_HEIGHT } from "../geometry.js";
 const SLICE = 6; // milliseconds
 const STATE = { running: "run", retrying: "run", completed: "ok", failed: "bad", paused: "warn" };
 const PAD = 40;
+const MARK_RADIUS = 7; // of a breakpoint, in graph units
+const LEAST_MARK_RADIUS = 5; // px on the screen
 
 /** @returns {Promise<HTMLCanvasElement|null>} null when the graph changed in the meantime */
 export async function paintGraph(canvas, bounds, k, isStale, slice = SLICE) {
@@ -87,4 +89,12 @@ function paintCard(context, node, box, palette, k) {
     context.fillRect(box.x + PAD + 12, box.y + 13, Math.min(140, 8 * (node.el.dataset.title?.length ?? 8)), 10);
   }
   context.globalAlpha = 1;
+  if ("breakpoint" in node.el.dataset) paintBreakpoint(context, box, colours, k);
+}
+
+function paintBreakpoint(context, box, colours, k) {
+  context.fillStyle = colours.bad;
+  context.beginPath();
+  context.arc(box.x, box.y, Math.max(MARK_RADIUS, LEAST_MARK_RADIUS / k), 0, 2 * Math.PI);
+  context.fill();
 }

@@ -3,6 +3,7 @@
 import { overlaps } from "../geometry.js";
 
 const PAD = 36;
+const SMALL_PAD = 0.04; // of the width of the canvas, where that is less
 const MARGIN = 16; // px between floating elements and the graph
 const MIN_SCALE_RATIO = 0.7; // the least acceptable part of the full scale; below it, the graph may lie under the overview
 
@@ -18,7 +19,8 @@ export function scaleToFit({ w, h }, [width, height], { left, top, right, bottom
  * @returns {{left: number, top: number, right: number, bottom: number}} the insets at each side
  */
 export function findInsets(box, nodes, size, floating) {
-  const plain = { left: PAD, top: PAD, right: PAD, bottom: PAD };
+  const pad = Math.min(PAD, SMALL_PAD * size[0]);
+  const plain = { left: pad, top: pad, right: pad, bottom: pad };
   let insets = plain;
   for (const other of floating) {
     if (!coversNode(box, nodes, size, insets, other)) continue;

@@ -8,10 +8,13 @@ import { isNarrow } from "../../editor/panels.js";
 
 const READABLE = 0.8; // the least scale at which a graph is first shown
 const TABLET_SCALE = 0.5; // the same on a canvas of medium width, where a cut graph says less than a small one
+const PHONE_SCALE = 0.3; // the same on a phone, where titles alone are shown, and large
+const PHONE_START = 0.55; // the scale of the beginning of a graph that is too wide for a phone
+const LEAST_KEPT = 0.6; // the least scale that a view is zoomed out to when the graph no longer fits
 const MEDIUM_WIDTH = 800; // px
 const START_INSET = 40; // px between the corner of the canvas and the beginning of a graph that is too large for it
 const SIZE_TOLERANCE = 0.15; // the part of its size that a window may have changed by since its view was stored
-const FLOATING = ".wf-tools, .wf-minimap, .wf-crumbs, .steps-corner > :not([hidden])";
+const FLOATING = ".wf-tools, .wf-minimap, .wf-crumbs, .node-bar, .steps-corner > :not([hidden])";
 const STATE_HEIGHT = 28;
 const MARGIN = 24; // px from the edge of the view that count as badly visible
 const TOLERANCE = 2; // px that a view may differ and still count as the fitted one
@@ -21,6 +24,7 @@ export class Navigation {
     this.canvas = canvas;
     this.key = `canvas-view:${canvas.editor.root.dataset.workflow}`;
     this.isNarrow = isNarrow();
+    this.size = [canvas.viewport.width, canvas.viewport.height];
     addEventListener("pagehide", () => this.store());
     canvas.viewport.addEventListener("resize", () => this.#onResize());
   }
@@ -64,6 +68,48 @@ export class Navigation {
     else v.set(v.width / 2 - (box.x + box.w / 2) * v.k, v.height / 2 - (box.y + box.h / 2) * v.k);
   }
 
+  /** Return whether all nodes of the page are in view. */
+  showsAll() {
+    return this.#isVisible(this.canvas.bounds());
+  }
+
+  #isVisible(box, [width, height] = [this.canvas.viewport.width, this.canvas.viewport.height]) {
+    const { x, y, k } = this.canvas.viewport;
+    return x + box.x * k >= -TOLERANCE && y + box.y * k >= -TOLERANCE && x + (box.x + box.w) * k <= width + TOLERANCE && y + (box.y + box.h) * k <= height + TOLERANCE;
+  }
+
+  /**
+   * Keep a node in view together with its neighbours, or with `all` the whole graph. The view moves no further than needed,
+   * and zooms out only for the whole graph, as long as it stays readable.
+   */
+  keepInView(id, { all = false } = {}) {
+    const { canvas } = this;
+    const node = canvas.model.nodes.get(id);
+    if (all && this.#keepBox(canvas.bounds(), LEAST_KEPT)) return;
+    if (node && node.scope === canvas.stage) this.#keepBox(this.#boxAround(node));
+  }
+
+  #boxAround(node) {
+    const { model } = this.canvas;
+    const neighbours = [...model.edgesOf(node.id)].flatMap(({ from, to }) => [model.nodes.get(from), model.nodes.get(to)]);
+    return boundingBox([node, ...neighbours.filter(Boolean)].map((each) => model.box(each)));
+  }
+
+  /** Move the view until it contains a box, and return whether it can. */
+  #keepBox(box, leastScale = 1) {
+    const { viewport: v } = this.canvas;
+    const visible = v.visibleBox();
+    if (box.w <= visible.w && box.h <= visible.h) {
+      const margin = Math.min(MARGIN / v.k, (visible.w - box.w) / 2, (visible.h - box.h) / 2);
+      const [dx, dy] = [scrollDistance(box.x, box.w, visible.x, visible.w, margin), scrollDistance(box.y, box.h, visible.y, visible.h, margin)];
+      if (dx || dy) v.set(v.x - dx * v.k, v.y - dy * v.k);
+      return true;
+    }
+    if (Math.min(v.width / box.w, v.height / box.h) < leastScale) return false;
+    this.fit();
+    return true;
+  }
+
   centre(id, k = this.canvas.viewport.k) {
     const { model, viewport: v } = this.canvas;
     const node = model.nodes.get(id);
@@ -91,9 +137,20 @@ export class Navigation {
   #onResize() {
     const { x, y, k, width } = this.canvas.viewport;
     const [x0, y0, scale] = this.fitted ?? [];
+    const previous = this.size;
+    this.size = [width, this.canvas.viewport.height];
     if (!width) return;
     if (this.isNarrow !== isNarrow()) this.showFirst();
     else if (k === scale && Math.abs(x - x0) < TOLERANCE && Math.abs(y - y0) < TOLERANCE) this.fit();
+    else if ((width < previous[0] || this.size[1] < previous[1]) && !this.canvas.pointers.gesture) this.#keepSelection(previous);
+  }
+
+  /** A panel that opens covers neither the selected node nor its neighbours, nor a graph that was all in view. */
+  #keepSelection(previous) {
+    const { model, selection } = this.canvas;
+    if (this.#isVisible(this.canvas.bounds(), previous)) return this.keepInView([...selection][0], { all: true });
+    const [node] = [...selection].map((id) => model.nodes.get(id)).filter(Boolean);
+    if (node && this.#isVisible(model.box(node), previous)) this.keepInView(node.id);
   }
 
   /** Return the boxes of the elements that float over the canvas, in its pixels. */
@@ -126,8 +183,8 @@ export class Navigation {
     this.isNarrow = isNarrow();
     const view = isNarrow() ? null : this.#loadView(); // before any other view is stored in its place
     this.fit();
-    const least = !this.isNarrow && viewport.width < MEDIUM_WIDTH ? TABLET_SCALE : READABLE;
-    if (viewport.k < least && !this.canvas.farView.isFar) this.#begin();
+    const least = this.isNarrow ? PHONE_SCALE : viewport.width < MEDIUM_WIDTH ? TABLET_SCALE : READABLE;
+    if (viewport.k < least && !this.canvas.farView.isFar) this.#begin(this.isNarrow ? PHONE_START : READABLE);
     if (!view) return;
     Object.assign(viewport, view);
     viewport.rest();
@@ -151,11 +208,10 @@ export class Navigation {
   }
 
   /** Show the beginning of the graph: its first node at the left, in the middle if the graph is higher than the window. */
-  #begin() {
+  #begin(k) {
     const { canvas } = this;
     const { viewport: v, model } = canvas;
     const b = canvas.bounds();
-    const k = READABLE;
     const first = [...model.nodes.values()].filter((node) => node.scope === canvas.stage && !node.isNote).sort((one, other) => one.x - other.x)[0];
     const room = v.height - 2 * START_INSET;
     const x = b.w * k <= v.width - 2 * START_INSET ? (v.width - b.w * k) / 2 - b.x * k : START_INSET - b.x * k;

@@ -26,6 +26,7 @@ export class Painter {
     this.canvas.farView.invalidate();
     if (paint.pinned !== undefined) el.toggleAttribute("data-pinned", Boolean(paint.pinned));
     if (paint.breakpoint !== undefined) el.toggleAttribute("data-breakpoint", Boolean(paint.breakpoint));
+    if (paint.breakpoint) this.canvas.detail.sizeMark(el);
     showState(el, paint, this.icons);
   }
 

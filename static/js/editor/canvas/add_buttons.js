@@ -5,6 +5,7 @@ import { getOutgoingEdges, isNote } from "../graph_queries.js";
 import { t } from "../../common/translations.js";
 
 const OFFSET = 26; // px between the port and the button
+const LEAST_SIZE = 0.66; // of the button, when the graph is far away
 const STAY_DISTANCE = 24; // px around the button in which it stays visible
 
 /** @param {{edge: (edge: object, at: object) => void, port: (node: object, port: string, at: object) => void}} actions */
@@ -72,7 +73,10 @@ export function installAddButton(editor, actions) {
     if (!point) return hide();
     const [x, y] = canvas.toClient(...point);
     const corner = canvas.root.getBoundingClientRect();
-    button.style.transform = `translate(${x - corner.left + (target.edge ? 0 : OFFSET)}px, ${y - corner.top}px)`;
+    // Far away it is smaller and nearer to its port, so that it does not cover the next node.
+    const k = Math.min(1, canvas.viewport.k);
+    const offset = target.edge ? 0 : OFFSET * k;
+    button.style.transform = `translate(${x - corner.left + offset}px, ${y - corner.top}px) scale(${Math.max(LEAST_SIZE, k)})`;
   }
 
   function getEdgeMiddle(edge) {

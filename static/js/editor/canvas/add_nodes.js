@@ -2,6 +2,7 @@
 
 import { BOX_PADDING, CARD_WIDTH, HEADER_HEIGHT, cardHeight, overlaps, snap } from "../../canvas/geometry.js";
 import { ROOT, getOutgoingEdges, createNodeId, getNodesInScope, isNote, getKindName, getNodeName, findOffer, getOutputs, getParent, collectReachable, getScope } from "../graph_queries.js";
+import { isNarrow } from "../panels.js";
 import { t } from "../../common/translations.js";
 
 const GAP = 64;
@@ -136,18 +137,29 @@ export async function addBetween(editor, { kind, edge, at = null }) {
 }
 
 async function finish(editor, ops, label, id) {
+  const all = editor.canvas.showsAll();
   const change = await editor.edits.send(ops, { label });
   if (!change) return null;
   editor.say(label);
-  // On narrow screens the canvas is hidden and the focus stays in the outline.
-  if (editor.model.nodes.has(id)) showAdded(editor, id);
+  if (isNarrow() && editor.root.dataset.view === "add") await showCanvas(editor);
+  if (editor.model.nodes.has(id)) showAdded(editor, id, all);
   return id;
 }
 
-/** Select and focus a new node. A field in use keeps the focus: the next search may be under way in the palette or the picker. */
-function showAdded(editor, id) {
+/**
+ * Select and focus a new node, and keep it in view. A field in use keeps the focus: the next search may be under way in the
+ * palette or the picker. On narrow screens the focus stays in the outline.
+ */
+function showAdded(editor, id, all) {
   if (document.querySelector("#picker:popover-open")) return;
-  if (!document.activeElement?.matches("input, textarea, [contenteditable]")) return editor.canvas.focus(id);
-  editor.canvas.reveal(id);
-  editor.canvas.pick([id]);
+  const isTyping = document.activeElement?.matches("input, textarea, [contenteditable]");
+  if (isTyping) editor.canvas.pick([id]);
+  else editor.canvas.focus(id);
+  editor.canvas.keepInView(id, { all });
+}
+
+/** Show the canvas after a choice in the palette on a narrow screen, and wait until it has its size. */
+function showCanvas(editor) {
+  editor.panels.view("canvas");
+  return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 }

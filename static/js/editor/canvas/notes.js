@@ -12,7 +12,7 @@ export function install(editor) {
   const isNoteSelected = (e) => Boolean(getOnlySelectedNode(e)) && isNote(getOnlySelectedNode(e));
   editor.commands.add(
     { id: "add-note", label: t("Add note"), keys: "N", group: "add", edits: true, menu: ["canvas"], words: t("sticky comment"), run: addNote },
-    { id: "group", label: t("Group selection"), keys: "Mod+G", group: "edit", edits: true, menu: ["several", "node"], words: t("frame group color"), when: (e) => getSelectedNodes(e).some((node) => !isNote(node)), run: addGroup },
+    { id: "group", label: t("Group nodes"), keys: "Mod+G", group: "edit", edits: true, menu: ["several", "node"], words: t("frame group color"), when: (e) => getSelectedNodes(e).some((node) => !isNote(node)), run: addGroup },
     { id: "edit-note", label: t("Edit note"), keys: "F2", group: "edit", edits: true, quiet: true, menu: ["note"], when: isNoteSelected, run: (e) => editNote(e, getOnlySelectedNode(e)) },
   );
   // F2 renames nodes and opens notes; opening a note means editing it.
@@ -45,7 +45,7 @@ async function addNote(editor, detail) {
 async function addGroup(editor) {
   const nodes = getSelectedNodes(editor).filter((node) => !isNote(node));
   const box = computeBounds(nodes.filter((node) => getScope(node) === getScope(nodes[0])));
-  const title = await editor.ask({ title: t("Group selection"), label: t("Group name"), at: nodes[0].el });
+  const title = await editor.ask({ title: t("Group nodes"), label: t("Group name"), action: t("Group nodes"), around: getScreenBox(editor, nodes) });
   if (title === null) return;
   const note = {
     id: createNodeId(editor, "group"),
@@ -58,6 +58,13 @@ async function addGroup(editor) {
   };
   const label = t("Grouped nodes: {n}", { n: nodes.length });
   if (await editor.edits.send([{ op: "note", note }], { label })) editor.say(label);
+}
+
+function getScreenBox({ canvas, model }, nodes) {
+  const box = computeBounds(nodes.map((node) => model.box(node)));
+  const [left, top] = canvas.toClient(box.x, box.y);
+  const [right, bottom] = canvas.toClient(box.x + box.w, box.y + box.h);
+  return { left, top, right, bottom };
 }
 
 /** Fetch the source text from the server, since the card shows only the rendering. */

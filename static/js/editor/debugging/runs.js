@@ -1,6 +1,7 @@
 // Runs from the editor: the whole workflow, one node, up to or from a node; the status bar, pauses, the log and memory in
 // the dock, and earlier runs. It relies on the events of a run only.
 
+import { formatClock } from "../../common/format.js";
 import { buildAddress } from "../../common/urls.js";
 import { Breakpoints } from "./breakpoints.js";
 import { getSelectedNodes, getNodeName, getOnlySelectedNode, nameNodes } from "../graph_queries.js";
@@ -21,7 +22,7 @@ export function install(editor) {
 function describePause(reason, names, until) {
   if (reason === "step") return t("Next: {names}", { names });
   if (reason === "input") return t("Waiting for an answer");
-  if (reason === "time") return t("Waits until {time}", { time: new Date(until * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) });
+  if (reason === "time") return t("Waits until {time}", { time: formatClock(until) });
   return t("Paused before {names}", { names });
 }
 
@@ -224,8 +225,10 @@ class Runs {
       return this.editor.emit("open", { id: node, tab: "last" });
     };
     if (this.run === run.id && !this.isLive) return showAnswer();
-    this.editor.addEventListener("run-over", showAnswer, { once: true });
-    return this.open({ ...run, status: run.status || "succeeded" });
+    this.open({ ...run, status: run.status || "succeeded" });
+    // Who looks at something else by the time the run has ended stays there.
+    const { choices } = this.editor.panels;
+    this.editor.addEventListener("run-over", () => this.editor.panels.choices === choices && showAnswer(), { once: true });
   }
 
   // ——— resuming

@@ -1,0 +1,112 @@
+"""The editor on a phone: the graph in view, nodes added and opened where they are seen, one navigation."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.journeys.canvas_document import edge, node, workflow
+from tests.journeys.drawing import Board, open_board
+from tests.journeys.seeing import ready
+
+
+pytestmark = pytest.mark.browser
+
+NAMES = ("Collect", "Sort", "Report")
+FONT_SIZE = """() => {
+  const title = document.querySelector("wf-node .wf-names > b");
+  return parseFloat(getComputedStyle(title).fontSize) * mnemoflow.editor.canvas.viewport.k;
+}"""
+LATE_ANSWER = """() => {
+  const { runs } = mnemoflow.editor;
+  runs.open = () => mnemoflow.editor.panel("log");
+  runs.why({ id: "some-run", status: "succeeded" });
+}"""
+END_RUN = "() => mnemoflow.editor.emit('run-over', { id: 'some-run', status: 'succeeded' })"
+
+
+def chain(*names: str) -> dict[str, Any]:
+    nodes = [
+        node(f"n{i}", "template-transform", name, i * 320, 0, template="x")
+        for i, name in enumerate(names)
+    ]
+    edges = [edge(f"n{i}", f"n{i + 1}") for i in range(len(names) - 1)]
+    return workflow("Chain", *nodes, edges=edges)
+
+
+@pytest.fixture
+def phone(signed_in: Page) -> Board:
+    """A workflow that is open on a phone, its canvas in view."""
+    board = open_board(signed_in, chain(*NAMES))
+    signed_in.set_viewport_size({"width": 390, "height": 844})
+    signed_in.reload()
+    ready(signed_in)
+    signed_in.locator(".ed-bar [data-view=canvas]").click()
+    return board
+
+
+def test_small_graph_is_all_in_view_with_titles_that_can_be_read(phone: Board):
+    page = phone.page
+
+    for card in page.locator("wf-node").all():
+        expect(card).to_be_in_viewport(ratio=1)
+    expect(page.locator("wf-node .wf-names small").first).to_be_hidden()
+    assert page.evaluate(FONT_SIZE) >= 9
+
+
+def test_selected_node_is_opened_from_the_bar_below_it(phone: Board):
+    page = phone.page
+    expect(page.locator("#node-bar")).to_be_hidden()
+
+    page.mouse.click(*phone.inside("n1", 0.5, 0.5))
+    bar = page.get_by_role("toolbar", name="Selected node")
+    for name in ("Edit", "Run", "Delete"):
+        expect(bar.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
+    bar.get_by_role("button", name="Edit").click()
+
+    expect(page.locator("#panel-node .insp-title")).to_have_value("Sort")
+    expect(page.locator("#panel-node")).to_be_visible()
+
+
+def test_node_is_added_on_the_canvas_and_shown_there_from_the_palette_too(phone: Board):
+    page = phone.page
+
+    page.locator(".wf-tools").get_by_role("button", name="Add node").click()
+    page.locator("#picker-query").fill("template")
+    page.locator("#picker-query").press("Enter")
+    phone.until("return canvas.model.nodes.size === 4;")
+    phone.saved()
+    expect(page.locator("wf-node.selected")).to_be_in_viewport(ratio=1)
+
+    page.locator(".ed-bar [data-view=outline]").click()
+    page.get_by_role("tab", name="Add").click()
+    page.locator("[data-add-kind=template-transform]").click()
+    phone.until("return canvas.model.nodes.size === 5;")
+    expect(page.locator("wf-node.selected")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".ed-bar [data-view=canvas]")).to_have_attribute("aria-pressed", "true")
+
+
+def test_views_are_in_one_bar_and_comments_in_the_menu(phone: Board):
+    page = phone.page
+    page.locator(".ed-bar [data-view=node]").click()
+    expect(page.locator("#panel-node")).to_be_visible()
+    expect(page.locator("#tab-node")).to_be_hidden()
+
+    page.get_by_role("banner").locator("summary[aria-label=More]").click()
+    page.get_by_role("banner").get_by_role("button", name="Comments").click()
+
+    expect(page.locator("#panel-comments")).to_be_visible()
+    expect(page.get_by_role("banner").locator("details[open]")).to_have_count(0)
+    expect(page.get_by_role("banner").get_by_role("button", name="Run")).to_contain_text("Run")
+
+
+def test_view_that_was_chosen_stays_when_a_run_ends(phone: Board):
+    page = phone.page
+    page.locator(".ed-bar [data-view=run]").click()
+    page.evaluate(LATE_ANSWER)
+    expect(page.locator("#editor")).to_have_attribute("data-view", "log")
+
+    page.locator(".ed-bar [data-view=canvas]").click()
+    page.evaluate(END_RUN)
+
+    expect(page.locator("#editor")).to_have_attribute("data-view", "canvas")
