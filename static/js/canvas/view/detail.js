@@ -35,6 +35,6 @@ export class Detail {
 
   /** Size the mark of a breakpoint for the present scale. */
   sizeMark(el) {
-    el.style.setProperty("--mark", `${Math.max(MARK_SIZE, LEAST_MARK_SIZE / this.canvas.viewport.k)}px`);
+    el.style.setProperty("--mark-size", `${Math.max(MARK_SIZE, LEAST_MARK_SIZE / this.canvas.viewport.k)}px`);
   }
 }

@@ -9,7 +9,7 @@ import { isNarrow } from "../../editor/panels.js";
 const READABLE = 0.8; // the least scale at which a graph is first shown
 const TABLET_SCALE = 0.5; // the same on a canvas of medium width, where a cut graph says less than a small one
 const PHONE_SCALE = 0.3; // the same on a phone, where titles alone are shown, and large
-const PHONE_START = 0.55; // the scale of the beginning of a graph that is too wide for a phone
+const PHONE_START = 0.5; // the scale of the beginning of a graph that is too wide for a phone
 const LEAST_KEPT = 0.6; // the least scale that a view is zoomed out to when the graph no longer fits
 const MEDIUM_WIDTH = 800; // px
 const START_INSET = 40; // px between the corner of the canvas and the beginning of a graph that is too large for it

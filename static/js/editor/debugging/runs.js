@@ -225,10 +225,10 @@ class Runs {
       return this.editor.emit("open", { id: node, tab: "last" });
     };
     if (this.run === run.id && !this.isLive) return showAnswer();
-    this.open({ ...run, status: run.status || "succeeded" });
     // Who looks at something else by the time the run has ended stays there.
     const { choices } = this.editor.panels;
     this.editor.addEventListener("run-over", () => this.editor.panels.choices === choices && showAnswer(), { once: true });
+    return this.open({ ...run, status: run.status || "succeeded" });
   }
 
   // ——— resuming
