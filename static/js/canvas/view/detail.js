@@ -4,7 +4,8 @@
 const LEVELS = [
   [0.6, ""], // everything
   [0.42, "titles"],
-  [0, "large-titles"],
+  [0.32, "large-titles"],
+  [0, "largest-titles"],
 ];
 const MARK_SIZE = 14; // of a breakpoint, in graph units
 const LEAST_MARK_SIZE = 10; // px on the screen

@@ -8,7 +8,7 @@ import { isNarrow } from "../../editor/panels.js";
 
 const READABLE = 0.8; // the least scale at which a graph is first shown
 const TABLET_SCALE = 0.5; // the same on a canvas of medium width, where a cut graph says less than a small one
-const PHONE_SCALE = 0.3; // the same on a phone, where titles alone are shown, and large
+const PHONE_SCALE = 0.28; // the same on a phone, where titles alone are shown, and large
 const PHONE_START = 0.5; // the scale of the beginning of a graph that is too wide for a phone
 const LEAST_KEPT = 0.6; // the least scale that a view is zoomed out to when the graph no longer fits
 const MEDIUM_WIDTH = 800; // px
@@ -142,7 +142,12 @@ export class Navigation {
     if (!width) return;
     if (this.isNarrow !== isNarrow()) this.showFirst();
     else if (k === scale && Math.abs(x - x0) < TOLERANCE && Math.abs(y - y0) < TOLERANCE) this.fit();
-    else if ((width < previous[0] || this.size[1] < previous[1]) && !this.canvas.pointers.gesture) this.#keepSelection(previous);
+    else if (this.#isSmallerThan(previous) && !this.canvas.pointers.gesture) this.#keepSelection(previous);
+  }
+
+  /** A phone has no panels beside the canvas; there it is the keyboard that takes room, for a moment. */
+  #isSmallerThan([width, height]) {
+    return !this.isNarrow && (this.size[0] < width || this.size[1] < height);
   }
 
   /** A panel that opens covers neither the selected node nor its neighbours, nor a graph that was all in view. */
