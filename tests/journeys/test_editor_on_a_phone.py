@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.journeys.canvas_document import edge, node, workflow
-from tests.journeys.drawing import Board, open_board
+from tests.journeys.drawing import Board, open_board, touches
 from tests.journeys.seeing import ready
 
 
@@ -49,7 +49,7 @@ def test_small_graph_is_all_in_view_with_titles_that_can_be_read(phone: Board):
     page = phone.page
 
     for card in page.locator("wf-node").all():
-        expect(card).to_be_in_viewport(ratio=1)
+        expect(card).to_be_in_viewport(ratio=0.99)
     expect(page.locator("wf-node .wf-names small").first).to_be_hidden()
     assert page.evaluate(FONT_SIZE) >= 8
 
@@ -68,6 +68,16 @@ def test_selected_node_is_opened_from_the_bar_below_it(phone: Board):
     expect(page.locator("#panel-node")).to_be_visible()
 
 
+def test_finger_beside_a_small_card_hits_it(phone: Board):
+    session = phone.page.context.new_cdp_session(phone.page)
+    x, y = phone.inside("n2", 0.5, 1)
+
+    touches(session, "touchStart", (x, y + 8))
+    touches(session, "touchEnd")
+
+    phone.until("return canvas.selection.has('n2');")
+
+
 def test_node_is_added_on_the_canvas_and_shown_there_from_the_palette_too(phone: Board):
     page = phone.page
 
@@ -76,13 +86,13 @@ def test_node_is_added_on_the_canvas_and_shown_there_from_the_palette_too(phone:
     page.locator("#picker-query").press("Enter")
     phone.until("return canvas.model.nodes.size === 5;")
     phone.saved()
-    expect(page.locator("wf-node.selected")).to_be_in_viewport(ratio=1)
+    expect(page.locator("wf-node.selected")).to_be_in_viewport(ratio=0.99)
 
     page.locator(".ed-bar [data-view=outline]").click()
     page.get_by_role("tab", name="Add").click()
     page.locator("[data-add-kind=template-transform]").click()
     phone.until("return canvas.model.nodes.size === 6;")
-    expect(page.locator("wf-node.selected")).to_be_in_viewport(ratio=1)
+    expect(page.locator("wf-node.selected")).to_be_in_viewport(ratio=0.99)
     expect(page.locator(".ed-bar [data-view=canvas]")).to_have_attribute("aria-pressed", "true")
 
 

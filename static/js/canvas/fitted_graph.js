@@ -5,6 +5,7 @@ import { findDetail } from "./view/detail.js";
 
 const MARGIN = 24;
 const NARROW_MARGIN = 8;
+const STATE_HEIGHT = 44; // of the state of a run below the last card, as large as it is written from far away
 const MAX_SCALE = 1;
 const MAX_HEIGHT = 0.72; // of the window
 const NARROW = matchMedia("(max-width: 900px)");
@@ -55,7 +56,7 @@ class FittedGraph {
     const offsetX = Math.max(margin * k, (frame.clientWidth - width * k) / 2);
     view.style.transform = `translate(${offsetX - left * k}px, ${(margin - top) * k}px) scale(${k})`;
     sizer.style.width = "auto";
-    sizer.style.height = `${(height + 2 * margin) * k}px`;
+    sizer.style.height = `${(height + 2 * margin + (this.isForPhones ? STATE_HEIGHT : 0)) * k}px`;
     const detail = findDetail(k);
     if (detail) view.dataset.detail = detail;
     else delete view.dataset.detail;

@@ -44,6 +44,19 @@ export class HitTester {
     return topmost;
   }
 
+  /** Return the nearest card within a distance in graph units, or null. */
+  nearestNode(x, y, reach) {
+    let nearest = null;
+    let shortest = reach;
+    for (const node of this.#visibleNodes()) {
+      if (node.isBox || isBackground(node)) continue;
+      const box = this.model.box(node);
+      const distance = Math.hypot(Math.max(box.x - x, 0, x - box.x - box.w), Math.max(box.y - y, 0, y - box.y - box.h));
+      if (distance <= shortest) [nearest, shortest] = [node, distance];
+    }
+    return nearest;
+  }
+
   /** Return the innermost container at a point, or null. */
   box(x, y, accept = () => true) {
     return this.node(x, y, (node) => node.isBox && !node.folded && accept(node));

@@ -9,6 +9,7 @@ import { Resize } from "./resize.js";
 import { HEADER_HEIGHT } from "../geometry.js";
 
 const THRESHOLD = 4; // pixels before a press becomes a drag
+const TOUCH_REACH = 14; // pixels around a card in which a finger still hits it, since cards are small on a phone
 const INTERACTIVE = "input, textarea, select, button, a, summary, label, [contenteditable], .wf-minimap, .wf-tools, .wf-crumbs, [data-nodrag]";
 
 export class Pointers {
@@ -72,7 +73,10 @@ export class Pointers {
   }
 
   #hit(e, point) {
-    const hit = this.canvas.hitTester.at(point.x, point.y, { ports: this.canvas.canEdit });
+    const { hitTester, viewport } = this.canvas;
+    const hit = hitTester.at(point.x, point.y, { ports: this.canvas.canEdit });
+    const near = e.pointerType === "touch" && !hit && hitTester.nearestNode(point.x, point.y, TOUCH_REACH / viewport.k);
+    if (near) return { type: "node", node: near };
     // with a finger, the inside of a container scrolls like the background
     const isInside = e.pointerType === "touch" && hit?.node?.isBox && hit.type === "node" && point.y > this.canvas.model.box(hit.node).y + HEADER_HEIGHT;
     return isInside ? null : hit;
