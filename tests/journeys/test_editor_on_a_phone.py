@@ -70,6 +70,7 @@ def test_selected_node_is_opened_from_the_bar_below_it(phone: Board):
 
 def test_finger_beside_a_small_card_hits_it(phone: Board):
     session = phone.page.context.new_cdp_session(phone.page)
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
     x, y = phone.inside("n2", 0.5, 1)
 
     touches(session, "touchStart", (x, y + 8))
