@@ -8,7 +8,7 @@ const SELECTION_DELAY = 350;
 const ANNOUNCEMENT_TIME = 2500; // ms before the selection may replace another announcement
 const DISPLAY_TIME = 4000; // ms, and more for a text that takes longer to read
 const READING_TIME = 90; // ms for each character
-const BOTTOM_OFFSET = 64; // px above the zoom buttons
+const BOTTOM_OFFSET = 12; // px above the zoom buttons
 const TOP_OFFSET = 12; // px below the upper edge of the canvas
 const STATE_HEIGHT = 28; // of the state of a run below a card, in graph units
 
@@ -76,7 +76,8 @@ function positionMessage(element, canvas) {
   const isVisible = area.width > 0;
   element.style.left = isVisible ? `${area.left + area.width / 2}px` : "";
   const { height } = element.getBoundingClientRect();
-  const bottoms = [innerHeight - area.bottom + BOTTOM_OFFSET, innerHeight - area.top - TOP_OFFSET - height];
+  const tools = canvas.root.querySelector(".wf-tools").getBoundingClientRect();
+  const bottoms = [innerHeight - tools.top + BOTTOM_OFFSET, innerHeight - area.top - TOP_OFFSET - height];
   const place = (bottom) => (element.style.bottom = `${bottom}px`);
   if (!isVisible) element.style.bottom = "";
   else if (!bottoms.some((bottom) => (place(bottom), !coversNode(element, canvas)))) place(bottoms[0]);
