@@ -6,6 +6,8 @@ from django.utils import translation
 
 from workflows.engine.answerers import TYPES
 from workflows.engine.language.document import Document, NodeSpec
+from workflows.engine.language.validation import validate_node
+from workflows.execution.kinds import load_kinds
 from workflows.views.editor.inspector import panel
 from workflows.views.editor.inspector.agents import ToolChoices
 from workflows.views.editor.inspector.models import ModelChoices
@@ -14,7 +16,9 @@ from workflows.views.editor.inspector.models import ModelChoices
 def build_panel_context(document: Document, node: NodeSpec) -> dict[str, Any]:
     """Return what ``inspector/_node.html`` is drawn with, for a person who may edit."""
     return {
-        **panel._build_node_context(document, node, 1, []),
+        **panel._build_node_context(
+            document, node, 1, validate_node(document, load_kinds(), node.id)
+        ),
         **dict.fromkeys(
             ("model_choices", "fallback_choices", "rerank_choices"), ModelChoices((), ())
         ),

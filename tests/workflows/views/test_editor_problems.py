@@ -97,7 +97,10 @@ def test_what_keeps_a_draft_from_running_in_the_editor_is_an_error_there_and_a_w
 def reading(node_id: str) -> dict[str, Any]:
     """A node Agent, and an end that reads from the node with this id."""
     source = document(name="Begin")
-    agent = {"id": "agent_dybu", "data": {"type": "template-transform", "title": "Agent"}}
+    agent: dict[str, Any] = {
+        "id": "agent_dybu",
+        "data": {"type": "template-transform", "title": "Agent"},
+    }
     agent["data"] |= {"template": "x", "variables": []}
     source["nodes"].append(agent)
     source["edges"].append({"id": "e2", "source": "start", "target": "agent_dybu"})

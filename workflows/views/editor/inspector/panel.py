@@ -1,6 +1,6 @@
 """The panel at the right: the form of the selected node, or of the workflow if none is selected."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -34,7 +34,6 @@ from workflows.engine.nodes import find_appearance
 from workflows.engine.nodes.agent.agent import Agent
 from workflows.engine.nodes.agent.tool import ToolNode
 from workflows.execution.kinds import load_kinds
-from workflows.models import Workflow
 from workflows.services.editing.deleted_nodes import name_deleted_nodes
 from workflows.services.editor.knowledge_problems import find_knowledge_problems
 from workflows.services.editor.people_problems import find_people_problems
@@ -90,7 +89,8 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
     spec = get_node(document, node_key)
     own = replace(document, nodes=(spec,))
     models = load_directory_for(workflow.team_id, [spec])
-    team_problems = [
+    problems = [
+        *name_deleted_nodes(workflow, validate_node(document, load_kinds(), spec.id)),
         *find_call_problems(workflow.team_id, own, workflow.pk),
         *find_model_problems(models, own),
         *find_price_problems(models, own),
@@ -98,7 +98,7 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
         *find_people_problems(workflow.team_id, own),
     ]
     context = {
-        **_build_node_context(document, spec, workflow, team_problems),
+        **_build_node_context(document, spec, workflow.revision, problems),
         "workflow": workflow,
         **build_model_context(principal, workflow),
         "answering": build_model_mark(spec, models),
@@ -138,13 +138,11 @@ def overview(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 
 def _build_node_context(
-    document: Document, spec: NodeSpec, workflow: Workflow, call_problems: Iterable[Problem]
+    document: Document, spec: NodeSpec, revision: int, problems: Sequence[Problem]
 ) -> dict[str, Any]:
     kinds = load_kinds()
     kind = kinds.get(spec.kind) or UnknownKind()
     appearance = find_appearance(spec.kind, kinds)
-    own_problems = name_deleted_nodes(workflow, validate_node(document, kinds, spec.id))
-    problems = [*own_problems, *call_problems]
     if is_reachable(Graph.from_document(document), kinds, spec.id):
         problems = mark_unfinished_as_errors(problems)
     # Without the memory app, the language has no such fields.
@@ -185,7 +183,7 @@ def _build_node_context(
             spec,
             kind,
             [problem for problem in problems if problem.code != "kind.unknown"],
-            workflow.revision,
+            revision,
         ),
     }
 
