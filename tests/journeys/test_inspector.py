@@ -139,7 +139,8 @@ def test_prompt_is_completed_checked_previewed_and_undone(editor: Page) -> None:
 
     editor.keyboard.type(" and {{#ghost.x#}}")
     expect(editor.locator(".insp-paper mark.is-unknown")).to_have_count(1)
-    expect(editor.locator("[data-problems='prompt_template'] li")).to_contain_text("ghost")
+    problem = editor.locator("[data-problems='prompt_template'] li")
+    expect(problem).to_have_text("Reads x of a node that doesn't exist")
     until(editor, lambda: "ghost" in data_of(editor, "llm")["prompt_template"][0]["text"])
 
     editor.locator("[data-field=prompt_template] [data-preview]").click()
