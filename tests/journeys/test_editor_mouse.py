@@ -332,9 +332,10 @@ def test_address_with_a_node_opens_it(draft: Draft):
     expect(page.locator("#panel-node")).to_contain_text("Structured output")
 
 
-def test_picture_and_text_are_one_click_away(draft: Draft):
+def test_picture_of_the_workflow_lies_in_the_export_menu(draft: Draft):
     page = draft.page
     page.locator("summary[aria-label=More]").click()
+    page.locator("summary", has_text="Export").click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Image (SVG)").click()
 
