@@ -10,7 +10,7 @@ import { t } from "../../common/translations.js";
 const SECTIONS = [
   ["open", "enter-container", "edit-note", "show-edge-data", "run-node", { name: () => t("Partial runs, breakpoints, pins"), of: ["run-until", "run-from", "toggle-breakpoint", "pin-node"] }],
   ["add-node", "add-note", "import-file", "paste", "add-after", "insert-here", { name: () => t("Connections"), of: ["insert-after", "connect", "disconnect"] }],
-  ["rename", "copy", "duplicate", "group", "tidy", { name: () => t("Align and distribute"), of: ["align-left", "align-center", "align-right", "align-top", "align-middle", "align-bottom", "distribute-x", "distribute-y"] }, { name: () => t("More"), of: null }],
+  ["rename", "copy", "duplicate", "tidy", { name: () => t("Align and distribute"), of: ["align-left", "align-center", "align-right", "align-top", "align-middle", "align-bottom", "distribute-x", "distribute-y"] }, { name: () => t("More"), of: null }],
   ["select-all", "find", "zoom-fit"],
   ["delete"],
 ];
