@@ -57,7 +57,7 @@ def test_message_leaves_the_field_at_once_is_sent_once_and_comes_back_if_it_is_r
     chip, box = page.locator("[data-say]").first, message_box(page)
     send = page.get_by_role("button", name="Send")
     held: list[Route] = []
-    page.route("**/say/", held.append)
+    page.route("**/say/", lambda route: held.append(route))
 
     chip.click()
     expect(box).to_have_value("")
