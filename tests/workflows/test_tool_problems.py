@@ -130,4 +130,4 @@ def test_output_of_another_workflow_that_is_gone_is_a_problem_where_it_is_read(a
     assert before == []
     (problem,) = problems_of(workflow)
     assert problem[0] == "end"
-    assert "call.out" in problem[2]
+    assert problem[2] == "call has no output out"
