@@ -110,9 +110,10 @@ def test_draft_with_problems_names_all_of_them(alice: Person):
     workflow = make_workflow(alice, source=source)
 
     page = text_of(alice.client.get(place("detail", workflow)))
+    problems = text_of(alice.client.get(place("problems", workflow)))
 
     assert "data-problem-words>1 problem<" in page
-    assert "nowhere" in page
+    assert "Reads text of a node that doesn&#x27;t exist" in problems
 
 
 def test_rename_changes_name_and_description(bob: Person):
