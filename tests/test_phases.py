@@ -31,6 +31,12 @@ def test_fails_at_first():
     assert not is_first
 """
 HANGS = "import threading, pytest\n\n@pytest.mark.timeout(1)\ndef test_hangs():\n    threading.Event().wait()\n"
+FAILS_IN_LIBRARY = """
+import json
+
+def test_fails_in_library():
+    json.loads("no JSON")
+"""
 DIES = "import os\n\ndef test_dies():\n    os._exit(9)\n"
 ELEVEN = "import pytest\n\n@pytest.mark.parametrize('n', range(11))\ndef test_fails(n):\n    assert n < 0\n"
 
@@ -56,7 +62,7 @@ def test_test_that_fails_the_first_time_is_named_as_flaky_and_the_run_is_good(tm
     assert describe_result(result).splitlines()[1:] == [
         "flaky tests: 1",
         "2 passed, 0 failed, 0 skipped",
-        "flaky: test_planted.py::test_fails_at_first - test_planted.py:10: assert not True",
+        "flaky: test_planted.py::test_fails_at_first - test_planted.py:10: assert not True ← assert not is_first",
     ]
 
 
@@ -66,8 +72,16 @@ def test_test_that_fails_twice_fails_the_run_with_its_reason_at_the_end(tmp_path
     assert not result.is_good
     assert describe_result(result).splitlines()[-2:] == [
         "1 passed, 1 failed, 0 skipped",
-        "FAILED test_planted.py::test_fails - test_planted.py:4: assert (1 + 1) == 3",
+        "FAILED test_planted.py::test_fails - test_planted.py:4: assert (1 + 1) == 3 ← assert 1 + 1 == 3",
     ]
+
+
+def test_reason_names_the_line_of_ours_when_a_library_fails(tmp_path: Path):
+    result = run(tmp_path, FAILS_IN_LIBRARY)
+
+    (failure,) = result.failures
+    assert failure.reason.startswith("test_planted.py:5: json.decoder.JSONDecodeError: Expecting")
+    assert failure.reason.endswith('← json.loads("no JSON")')
 
 
 def test_eleven_failures_fail_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]):

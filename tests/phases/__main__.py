@@ -42,8 +42,9 @@ def main() -> int:
 
 def finish(result: Result, options: argparse.Namespace, seed: int) -> int:
     """Print and keep what the run showed, and return the exit status."""
-    add_flaky(result.flaky, _ask_commit())
-    summary = f"order of the tests: {seed}\n{describe_result(result)}"
+    commit = _ask_commit()
+    add_flaky(result.flaky, commit)
+    summary = f"commit {commit}, order of the tests: {seed}\n{describe_result(result)}"
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{options.name}.txt").write_text(summary + "\n", encoding="utf-8")
     if options.slowest:

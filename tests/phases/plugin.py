@@ -2,6 +2,8 @@
 
 import json
 import os
+import sysconfig
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +15,8 @@ RECORD: Final = "TEST_RECORD"  # … with the file that gets a line for each eve
 VARIABLES: Final = (PHASE, RECORD)
 BROWSER_LIMIT: Final = 240  # seconds; the limit of the others stands in pyproject.toml
 NIGHTLY_LIMIT: Final = 3 * 3600
+STANDARD_LIBRARY: Final = sysconfig.get_path("stdlib") + os.sep
+CODE_WIDTH: Final = 100  # of the failed line in a reason; the message comes first
 
 
 def get_phase(item: pytest.Item) -> str:
@@ -85,10 +89,40 @@ class Recorder:
 
 
 def get_reason(report: pytest.TestReport | pytest.CollectReport) -> str:
-    """Return where and why a test failed, in one line."""
+    """Return where a test failed, the line of ours that failed, and why, in one line."""
     crash = getattr(report.longrepr, "reprcrash", None)
-    if crash is not None:
-        message = crash.message.strip().splitlines() or [""]
-        return f"{Path(crash.path).name}:{crash.lineno}: {message[0]}"
-    lines = [line for line in report.longreprtext.splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "no reason was given"
+    if crash is None:
+        lines = [line for line in report.longreprtext.splitlines() if line.strip()]
+        return lines[-1].strip() if lines else "no reason was given"
+    message = " ".join(crash.message.split()) or "no message"
+    place = find_own_place(report.longrepr)
+    if place is None:
+        return f"{Path(crash.path).name}:{crash.lineno}: {message}"
+    return f"{place.file}:{place.line}: {message}" + (f" ← {place.code}" if place.code else "")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a file of this project."""
+
+    file: str
+    line: int
+    code: str
+
+
+def find_own_place(failure: Any) -> Place | None:  # Any: pytest's types of this are its own
+    """Return the deepest line of ours that led to a failure: the frames below it are a library's, and say little."""
+    entries = getattr(getattr(failure, "reprtraceback", None), "reprentries", [])
+    for entry in reversed(entries):
+        place = getattr(entry, "reprfileloc", None)
+        if place is None or is_foreign(place.path):
+            continue
+        marked = [line for line in entry.lines if line.startswith(">")]
+        code = marked[-1].removeprefix(">").strip() if marked else ""
+        return Place(Path(place.path).name, place.lineno, code[:CODE_WIDTH])
+    return None
+
+
+def is_foreign(path: str) -> bool:
+    """Tell whether a file belongs to Python itself or to an installed package."""
+    return path.startswith(("<", STANDARD_LIBRARY)) or "site-packages" in path

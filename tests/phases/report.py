@@ -7,7 +7,7 @@ from heapq import nlargest
 from tests.phases.outcomes import Failure, Outcome
 
 
-WIDTH = 220  # of a failure's line
+WIDTH = 320  # of a failure's line
 
 
 @dataclass
