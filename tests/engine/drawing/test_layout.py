@@ -1,11 +1,19 @@
 """Positions for documents that have none."""
 
 import itertools
+from collections import defaultdict
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.engine.drawing.layout import GAP_X, GAP_Y, Box, arrange_in_layers
+from workflows.engine.drawing.layout import (
+    GAP_X,
+    GAP_Y,
+    MAX_ROW_WIDTH,
+    ROW_GAP,
+    Box,
+    arrange_in_layers,
+)
 
 
 BOX = Box(220, 64)
@@ -58,7 +66,49 @@ def test_a_chain_of_thousands_is_laid_out_without_recursion() -> None:
 
     where = arrange_in_layers(boxes(*names), list(itertools.pairwise(names)))
 
-    assert where["n4999"].x == 4999 * (220 + GAP_X)
+    width = max(at.x for at in where.values()) + BOX.width
+    height = max(at.y for at in where.values()) + BOX.height
+    assert len(where) == 5000
+    assert 1 < width / height < 2.5
+
+
+def test_chain_that_fits_a_screen_stays_on_one_line() -> None:
+    count = int((MAX_ROW_WIDTH + GAP_X) / (BOX.width + GAP_X))
+    names = [f"n{i}" for i in range(count)]
+
+    where = arrange_in_layers(boxes(*names), list(itertools.pairwise(names)))
+
+    assert {at.y for at in where.values()} == {0.0}
+
+
+def test_very_wide_chain_goes_on_in_rows_below_as_the_lines_of_a_text() -> None:
+    names = [f"n{i}" for i in range(40)]
+
+    where = arrange_in_layers(boxes(*names), list(itertools.pairwise(names)))
+
+    rows = defaultdict(list)
+    for name in names:
+        rows[where[name].y].append(where[name].x)
+    assert len(rows) > 1
+    assert list(rows) == [index * (BOX.height + ROW_GAP) for index in range(len(rows))]
+    lengths = [len(row) for row in rows.values()]
+    assert max(lengths) - min(lengths) <= 1
+    for row in rows.values():
+        assert row == [index * (BOX.width + GAP_X) for index in range(len(row))]
+        assert row[-1] + BOX.width <= MAX_ROW_WIDTH
+
+
+def test_wide_graph_that_is_high_too_stays_in_one_row() -> None:
+    columns = [[f"n{x}-{y}" for y in range(40)] for x in range(16)]
+    pairs = [
+        pair
+        for after, before in itertools.pairwise(columns)
+        for pair in zip(after, before, strict=True)
+    ]
+
+    where = arrange_in_layers(boxes(*itertools.chain(*columns)), pairs)
+
+    assert len({at.x for at in where.values()}) == len(columns)
 
 
 graphs = st.integers(1, 12).flatmap(

@@ -1,18 +1,23 @@
 """Positions nodes in columns from left to right, by Sugiyama's method without dummy nodes.
 
 The longest path to a node decides its column, edges back are ignored, and barycentre sweeps reduce the crossings.
+Columns that are too wide together to be read on one screen go on in a row below, as the lines of a text do.
 Nothing is recursive, so that a chain of thousands of nodes works.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil, sqrt
 
 from workflows.engine.language.document import Position
 
 
 GAP_X = 64.0
 GAP_Y = 40.0
+ROW_GAP = 96.0  # between rows of columns, where the edges from one row to the next run
+MAX_ROW_WIDTH = 4200.0  # of which titles can still be read when a laptop shows it as a whole
+SHAPE = 1.6  # the width of a drawing of many rows divided by its height, as of a screen
 SWEEPS = 8
 
 
@@ -34,7 +39,7 @@ class _Links:
 def arrange_in_layers(
     boxes: Mapping[str, Box], edges: Sequence[tuple[str, str]]
 ) -> dict[str, Position]:
-    """Return the top-left corner of each box, in columns from left to right, centred on one axis."""
+    """Return the top-left corner of each box, in columns from left to right, centred on the axis of their row."""
     links = _remove_cycles(boxes, edges)
     columns = _build_columns(boxes, links)
     _reduce_crossings(columns, links)
@@ -115,16 +120,42 @@ def _average(rows: list[float], default: float) -> float:
 
 
 def _position_columns(columns: list[list[str]], boxes: Mapping[str, Box]) -> dict[str, Position]:
-    heights = [
-        sum(boxes[node].height for node in column) + GAP_Y * (len(column) - 1) for column in columns
-    ]
-    tallest = max(heights, default=0.0)
     positions: dict[str, Position] = {}
-    x = 0.0
-    for column, height in zip(columns, heights, strict=True):
-        y = (tallest - height) / 2
-        for node in column:
-            positions[node] = Position(x, y)
-            y += boxes[node].height + GAP_Y
-        x += max(boxes[node].width for node in column) + GAP_X
+    top = 0.0
+    for row in _split_into_rows([_measure_column(column, boxes) for column in columns]):
+        tallest = max(column.height for column in row)
+        x = 0.0
+        for column in row:
+            y = top + (tallest - column.height) / 2
+            for node in column.nodes:
+                positions[node] = Position(x, y)
+                y += boxes[node].height + GAP_Y
+            x += column.width + GAP_X
+        top += tallest + ROW_GAP
     return positions
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    nodes: list[str]
+    width: float
+    height: float
+
+
+def _measure_column(nodes: list[str], boxes: Mapping[str, Box]) -> _Column:
+    height = sum(boxes[node].height for node in nodes) + GAP_Y * (len(nodes) - 1)
+    return _Column(nodes, max(boxes[node].width for node in nodes), height)
+
+
+def _split_into_rows(columns: list[_Column]) -> list[list[_Column]]:
+    """Return the columns in rows of about the same width; one row if that is not too wide for its height."""
+    total = sum(column.width + GAP_X for column in columns)
+    tallest = max((column.height for column in columns), default=0.0)
+    limit = max(MAX_ROW_WIDTH + GAP_X, sqrt(SHAPE * total * (tallest + ROW_GAP)))
+    row_width = total / max(1, ceil(total / limit))
+    rows: dict[int, list[_Column]] = defaultdict(list)
+    x = 0.0
+    for column in columns:
+        rows[int((x + column.width / 2) / row_width)].append(column)
+        x += column.width + GAP_X
+    return list(rows.values())
