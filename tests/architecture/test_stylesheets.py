@@ -48,6 +48,77 @@ def test_background_of_fields_that_are_read_only_hides_no_prompt(sheet: Path) ->
     assert sheet.name != "inspector.css" or any(OVER_PAPER in one for one in selectors)
 
 
+NO_COMMENTS = re.compile(r"/\*.*?\*/", re.DOTALL)
+
+
+@cache
+def _defined_properties() -> frozenset[str]:
+    text = "".join(NO_COMMENTS.sub("", sheet.read_text()) for sheet in SHEETS)
+    return frozenset(re.findall(r"(--[\w-]+)\s*:", text))
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
+def test_every_custom_property_that_is_read_without_a_fallback_is_defined(sheet: Path) -> None:
+    read = re.findall(r"var\((--[\w-]+)\s*\)", NO_COMMENTS.sub("", sheet.read_text()))
+
+    assert sorted(set(read) - _defined_properties()) == []
+
+
+# All sizes for fingers are in one sheet, which is loaded last, and none of them is smaller than one.
+FINGERS = "touch.css"
+SIZE_RULE = re.compile(r"([^{};]+)\{([^{}]*)\}")
+SIZE = re.compile(r"(?<![\w-])(?:min-)?(?:width|height):\s*(\d+)px")
+# What is larger to be hit than to be seen, by an element of its own around it.
+DRAWN_SMALLER = (".copy-id", ".swatch", "a.pill")
+
+
+def _coarse_blocks(text: str) -> list[str]:
+    """Return what stands in the media queries for fingers."""
+    blocks = []
+    for start in re.finditer(r"@media[^{]*pointer: coarse[^{]*\{", text):
+        depth, end = 1, start.end()
+        while depth:
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        blocks.append(text[start.end() : end - 1])
+    return blocks
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
+def test_sizes_for_fingers_are_in_one_sheet_and_none_is_below_that_of_a_finger(sheet: Path) -> None:
+    rules = [
+        (selector.strip(), int(size))
+        for block in _coarse_blocks(NO_COMMENTS.sub("", sheet.read_text()))
+        for selector, body in SIZE_RULE.findall(block)
+        for size in SIZE.findall(body)
+        if not any(name in selector for name in DRAWN_SMALLER)
+    ]
+
+    if sheet.name == FINGERS:
+        assert [rule for rule in rules if rule[1] < 44] == []
+    else:
+        assert rules == []
+
+
+# ``:empty`` is false for an element in which a template leaves a line break.
+EMPTY = re.compile(r"\.([\w-]+):empty")
+
+
+def test_what_a_rule_takes_for_empty_is_left_empty_by_its_template() -> None:
+    names = {name for sheet in SHEETS for name in EMPTY.findall(sheet.read_text())}
+    root = Path(__file__).parents[2] / "templates"
+    wrong = []
+    for template in root.rglob("*.html"):
+        for tag, classes, _ in re.findall(
+            r"<(\w+)\s[^<>]*class=\"([^\"]*)\"[^<>]*>(\s+\{% if [^%]*%\}.*?\{% endif %\}\s*)</\1>",
+            template.read_text(),
+            re.DOTALL,
+        ):
+            wrong += [f"{template.name}: {tag}.{name}" for name in names & set(classes.split())]
+
+    assert wrong == []
+
+
 # Where classes, ids and attributes of our pages are written.
 WRITTEN_IN = ("templates", "static/js", "accounts", "memory", "workflows", "config")
 ENDINGS = {".html", ".j2", ".svg", ".js", ".py"}

@@ -162,6 +162,30 @@ CONTRAST = """() => {
   return [...wrong];
 }"""
 
+# What a finger presses, on a screen that is touched: by the cell or the label of a box that is ticked, and by what lies around
+# a small sign to be hit. A link within a sentence is as high as its line.
+FINGER = """() => {
+  const least = 44;
+  const sizeOf = (e) => {
+    const { width, height } = e.getBoundingClientRect();
+    return [width, height];
+  };
+  const around = (e) => ["::before", "::after"].map((name) => getComputedStyle(e, name)).filter(({ content, position }) => content !== "none" && position === "absolute");
+  const found = new Set();
+  for (const e of document.querySelectorAll("button, summary, select, textarea, input:not([type=hidden]), a[href], [role=button], [role=tab], [role=menuitem], [role=option]")) {
+    if (!e.checkVisibility({ opacityProperty: true, visibilityProperty: true }) || e.closest(".visually-hidden, .skip, [data-canvas], svg, [inert]")) continue;
+    const style = getComputedStyle(e);
+    if (style.display === "inline" || e.matches(".link, a.pill, .crumbs a, .copy-id")) continue;
+    const boxes = [e, ...(e.labels ?? [])].map(sizeOf);
+    for (const { width, height } of around(e)) boxes.push([parseFloat(width), parseFloat(height)]);
+    const [width, height] = [0, 1].map((side) => Math.max(...boxes.map((box) => box[side])));
+    if (width && height && (width < least - 0.5 || height < least - 0.5)) {
+      found.add(`too small for a finger: ${e.localName}.${e.className} ${(e.ariaLabel ?? e.textContent).trim().slice(0, 30)} ${Math.round(width)} x ${Math.round(height)}`);
+    }
+  }
+  return [...found];
+}"""
+
 # What looks the same when the keyboard is on it as when it isn't; a ring may be drawn around the box it stands in.
 UNSEEN_FOCUS = """() => {
   const of = (e) => {

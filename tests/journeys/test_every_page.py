@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import cycle
 from typing import Literal
 
@@ -14,6 +15,7 @@ from tests.journeys.looking import (
     COLOURS,
     CONTRAST,
     CUT,
+    FINGER,
     GUTTER,
     HEADINGS,
     IDS,
@@ -283,6 +285,20 @@ def fitted_into(page: Page, schemes: Sequence[Scheme]) -> Found:
         page.emulate_media(color_scheme=scheme)
         page.evaluate(DRAWN)
         yield f"{scheme} at {width}", complaints(page, OVERFLOW, CUT, GUTTER, NAMELESS, STATES)
+        if width == WIDTHS[-1]:
+            with touched(page):
+                yield f"{scheme}, touched", complaints(page, FINGER, OVERFLOW, CUT)
+
+
+@contextmanager
+def touched(page: Page) -> Iterator[None]:
+    """As on a phone, whose screen is pressed by fingers."""
+    session = page.context.new_cdp_session(page)
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1})
+    page.evaluate(DRAWN)
+    yield
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    session.detach()
 
 
 @pytest.mark.parametrize(
@@ -320,13 +336,21 @@ BAD = """<!doctype html><html lang="en"><body style="background:#fff; margin:0">
 
 
 @pytest.mark.parametrize(
-    "check", [OVERFLOW, CUT, HEADINGS, NAMELESS, STATES, IDS, CONTRAST, UNSEEN_FOCUS, GUTTER]
+    ("check", "count"),
+    [
+        *(
+            (check, 1)
+            for check in (OVERFLOW, CUT, HEADINGS, STATES, IDS, CONTRAST, UNSEEN_FOCUS, GUTTER)
+        ),
+        (NAMELESS, 3),
+        (FINGER, 3),
+    ],
 )
-def test_check_finds_what_is_wrong_with_a_bad_page(chromium: Browser, check: str):
+def test_check_finds_what_is_wrong_with_a_bad_page(chromium: Browser, check: str, count: int):
     page = chromium.new_page()
     page.set_content(BAD)
 
     found = complaints(page, check)
 
     page.close()
-    assert len(found) == (3 if check == NAMELESS else 1)
+    assert len(found) == count
