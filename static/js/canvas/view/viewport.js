@@ -21,6 +21,7 @@ export class Viewport extends EventTarget {
   #frame = 0;
   #timer = 0;
   #hasZoomed = false;
+  #isHidden = false;
 
   constructor(root) {
     super();
@@ -121,7 +122,7 @@ export class Viewport extends EventTarget {
 
   /** Take over the position of the pane. The event of a scroll comes a frame later; a press in between must not miss. */
   followScroll() {
-    if (this.isZooming || this.#frame) return;
+    if (this.isZooming || this.#frame || this.#isHidden) return;
     const [x, y] = [this.#origin[0] - this.pane.scrollLeft, this.#origin[1] - this.pane.scrollTop];
     if (x === this.x && y === this.y) return; // caused by #scroll
     [this.x, this.y] = [x, y];
@@ -130,8 +131,12 @@ export class Viewport extends EventTarget {
 
   #onResize() {
     const [w, h] = this.#size;
+    // A phone shows one view at a time. The hidden pane has neither a size nor a position: what was shown stays as it is.
+    const wasHidden = this.#isHidden;
+    this.#isHidden = !this.root.clientWidth;
+    if (this.#isHidden) return;
     this.measure();
-    if (w === this.width && h === this.height) return;
+    if (w === this.width && h === this.height) return wasHidden ? this.rest() : undefined;
     this.#emit("resize");
     this.rest();
   }
