@@ -29,7 +29,7 @@ GROUP_STARTS = frozenset({"workflows:list", "workflows:runs", "accounts:team"})
 # URL name, label, icon, path prefixes of the section
 PAGES: tuple[tuple[str, str | Promise, str, tuple[str, ...]], ...] = (
     ("home", _("Home"), "home", ()),
-    ("workflows:waiting", _("Inbox"), "person", ("/waiting/",)),
+    ("workflows:waiting", _("Inbox"), "inbox", ("/waiting/",)),
     ("workflows:list", _("Workflows"), "workflow", ("/workflows/", "/chat/")),
     ("workflows:samples", _("Samples"), "samples", ("/samples/",)),
     ("memory:list", _("Memory"), "memory", ("/memory/",)),

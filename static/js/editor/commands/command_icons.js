@@ -4,7 +4,7 @@ const OF_COMMAND = {
   "add-note": "note", "clear-breakpoints": "stop", "clear-run": "close", comment: "comment", connect: "link", continue: "run",
   copy: "copy", "copy-json": "code", "copy-yaml": "code", cut: "copy", delete: "forget", "delete-only": "forget", disconnect: "close",
   duplicate: "copy", "enter-container": "enter", "export-json": "download", "export-svg": "download", "export-yaml": "download",
-  "first-steps": "check", fold: "chevron", grid: "map", group: "marquee", history: "clock", "import-file": "upload", "insert-after": "plus",
+  "first-steps": "steps", fold: "chevron", grid: "map", group: "marquee", history: "clock", "import-file": "upload", "insert-after": "plus",
   "leave-container": "enter", open: "edit", "pin-node": "pin", redo: "redo", "rename-workflow": "edit", rename: "edit", "show-log": "list",
   "show-memory": "memory", shortcuts: "info", "start-stepping": "skip", step: "skip", stop: "stop", tidy: "workflow", "toggle-breakpoint": "stop",
   "toggle-disabled": "skip", tour: "info", undo: "undo", "wrap-iteration": "iterate", "wrap-loop": "loop", "zoom-fit": "fit", "zoom-in": "zoom-in",
