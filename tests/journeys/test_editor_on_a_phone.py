@@ -97,6 +97,22 @@ def test_node_is_added_on_the_canvas_and_shown_there_from_the_palette_too(phone:
     expect(page.locator(".ed-bar [data-view=canvas]")).to_have_attribute("aria-pressed", "true")
 
 
+def test_canvas_shows_the_same_place_after_another_view(phone: Board):
+    page = phone.page
+    phone.js("canvas.viewport.zoomTo(0.5); canvas.viewport.set(-120, 240);")
+    phone.until("return canvas.viewport.x < -100 && canvas.viewport.y > 200;")
+    view = phone.view()
+
+    page.locator(".ed-bar [data-view=node]").click()
+    expect(page.locator("[data-canvas]")).to_be_hidden()
+    phone.frame()
+    page.locator(".ed-bar [data-view=canvas]").click()
+    expect(page.locator("[data-canvas]")).to_be_visible()
+    phone.frame()
+
+    assert phone.view() == pytest.approx(view, abs=1)
+
+
 def test_views_are_in_one_bar_and_comments_in_the_menu(phone: Board):
     page = phone.page
     page.locator(".ed-bar [data-view=node]").click()
