@@ -9,6 +9,7 @@ from workflows.engine.editing.context import Context
 from workflows.engine.editing.errors import EditRefused
 from workflows.engine.editing.expand import expand
 from workflows.engine.editing.layout.container_growth import grow_containers
+from workflows.engine.editing.new_nodes.connected_data import connect_with_data
 from workflows.engine.editing.new_nodes.initial_data import add_initial_data
 from workflows.engine.editing.ops import Add, Connect, Delete, Disconnect, Op, Reparent
 from workflows.engine.editing.records import EdgeRecord
@@ -32,12 +33,16 @@ def perform(
     With ``grows`` containers grow around their new content, as part of the last requested operation.
     """
     moved_ids = frozenset(op.id for op in requested if isinstance(op, Reparent))
+    added_ids = frozenset(op.item.id for op in requested if isinstance(op, Add))
     pairs: list[AppliedOp] = []
     origins: list[int] = []
     for index, op in enumerate(add_initial_data(store, requested, context)):
         try:
             # Lazily, so that each plain operation is applied before the next is expanded.
             plain_ops = expand(store, op, context, moved_ids)
+            # What is added in the same gesture has its data already.
+            if isinstance(op, Connect) and op.edge.target not in added_ids:
+                plain_ops = connect_with_data(store, op, plain_ops, context)
             pairs.extend(apply(store, plain_op) for plain_op in plain_ops)
         except EditRefused as refusal:
             raise _add_index(refusal, index) from None

@@ -1,6 +1,6 @@
 """Fills new nodes with data that fits their place: the person's message, and the outputs of the nodes before them."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Final
@@ -21,7 +21,8 @@ from workflows.engine.initial_values import (
     collect_initial_data,
     find_message,
 )
-from workflows.engine.language.document import Mode, Selector
+from workflows.engine.kinds import AnyKind
+from workflows.engine.language.document import Json, Mode, Selector
 from workflows.engine.language.values import ValueType
 
 
@@ -40,18 +41,34 @@ def _fill_initial_data(store: Store, op: Add, ops: Sequence[Op], context: Contex
     # Data with a type is that of a whole node, which comes back as it was.
     if kind is None or op.item.is_note or "type" in op.item.data:
         return op
-    surroundings = _find_surroundings(store, op.item, ops, context)
+    given = op.item.data
+    data = {**_build_data(store, op.item, ops, kind, context, given), **given}
+    return replace(op, item=replace(op.item, data=data)) if data != given else op
+
+
+def build_initial_data(store: Store, item: Item, context: Context) -> Mapping[str, Json]:
+    """Return the data with which the node would begin if it were added where it is, behind what is connected with it."""
+    kind = context.kinds.get(item.kind)
+    return {} if kind is None else _build_data(store, item, (), kind, context)
+
+
+def _build_data(
+    store: Store,
+    item: Item,
+    ops: Sequence[Op],
+    kind: AnyKind,
+    context: Context,
+    given: Collection[str] = (),
+) -> Mapping[str, Json]:
+    surroundings = _find_surroundings(store, item, ops, context)
     data = kind.build_surrounding_data(surroundings)
     # Data that the client has chosen is not mixed with other data of the same purpose.
-    given = op.item.data
-    data = data if given.keys().isdisjoint(data) else {}
-    data = {
+    data = data if data.keys().isdisjoint(given) else {}
+    return {
         **collect_initial_data(kind.fields, surroundings.message),
         **collect_found_values(kind.fields, surroundings.find_value),
         **data,
-        **given,
     }
-    return replace(op, item=replace(op.item, data=data)) if data != given else op
 
 
 def _find_surroundings(
