@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 
+from tests.journeys.chatting import message_box, say
 from tests.journeys.editing import Draft, choose_in_menu, import_workflow
 from tests.journeys.seeing import box_of, ready
 
@@ -45,6 +46,29 @@ WORKFLOW = {
         {"id": "e1", "source": "start", "target": "greet"},
         {"id": "e2", "source": "greet", "target": "end"},
     ],
+}
+
+
+CHAT = {
+    "version": "0.6.0",
+    "kind": "app",
+    "app": {"name": "Hello", "mode": "advanced-chat"},
+    "workflow": {
+        "graph": {
+            "nodes": [
+                {"id": "start", "data": {"type": "start", "title": "Start", "variables": ASKED}},
+                {
+                    "id": "answer",
+                    "data": {
+                        "type": "answer",
+                        "title": "Answer",
+                        "answer": "{{#sys.query#}} {{#start.names#}} of {{#start.town#}}",
+                    },
+                },
+            ],
+            "edges": [{"id": "e1", "source": "start", "target": "answer"}],
+        }
+    },
 }
 
 
@@ -158,3 +182,21 @@ def test_run_pressed_before_the_form_was_seen_leads_there_and_a_second_click_on_
 
     node.click()
     expect(page.locator("#panel-node")).to_be_visible()
+
+
+def test_enter_sends_the_message_of_a_chat_that_asks_for_a_paragraph(signed_in: Page):
+    """Its field is a text area, too, and stands before the message."""
+    page = import_workflow(signed_in, CHAT).page
+    page.locator(".ed-right [role=tab]", has_text="Chat").click()
+    inputs = page.locator("#chat-inputs")
+    message_box(page).fill("Hello")
+    message_box(page).press("Enter")
+    expect(inputs.get_by_label("Names")).to_be_focused()
+
+    inputs.get_by_label("Names").fill("Ada")
+    inputs.get_by_label("Town").fill("Lisbon")
+    answer = say(page, "Hello")
+
+    expect(answer).to_have_text("Hello Ada of Lisbon")
+    expect(message_box(page)).to_have_value("")
+    expect(inputs.get_by_label("Names")).to_have_value("Ada")

@@ -4,7 +4,8 @@
 import { loadValue, removeValue, storeValue } from "../common/storage.js";
 
 const form = document.querySelector("[data-chat-form]");
-const box = form?.querySelector("textarea");
+// A start field with room for a paragraph is a text area, too, and comes before the message.
+const box = form?.querySelector("textarea[name=query]");
 const sendButton = form?.querySelector("button[type=submit]");
 const log = document.querySelector(".chat-log");
 
