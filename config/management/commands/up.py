@@ -5,7 +5,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,9 @@ from config.embedded.session import watch_services
 from config.embedded.supervisor import Supervisor
 from config.embedded.worker_start import has_worker_since, read_database_clock, wait_for_worker
 from config.env import Env, env
+
+
+WEB_START_SECONDS = 60.0  # after which a start is said to be slow
 
 
 class Command(BaseCommand):
@@ -66,7 +69,9 @@ class Command(BaseCommand):
                 supervisor.start()
                 # While the web server loads, which takes longer.
                 sign_in_url = f"{base_url}{prepare_first_run()}"
-                is_ready = wait_until_ready(f"{base_url}/healthz", supervisor)
+                is_ready = wait_until_ready(
+                    f"{base_url}/healthz", supervisor, self._report_slow_start
+                )
             with watch_services(settings):
                 if is_ready:
                     supervisor.record_ready()
@@ -79,6 +84,12 @@ class Command(BaseCommand):
         finally:
             supervisor.stop()
             listener.close()
+
+    def _report_slow_start(self) -> None:
+        self.stderr.write(
+            f"The web server hasn't answered for {WEB_START_SECONDS:.0f} s, and is still waited for."
+            " The address is printed once it answers. Press Ctrl-C to stop."
+        )
 
     def _announce_with_worker(self, supervisor: Supervisor, sign_in_url: str) -> None:
         """Start the other programs and print the link to sign in, once a worker would carry out what is started."""
@@ -113,10 +124,19 @@ def migrate_if_needed() -> None:
     owner.close()
 
 
-def wait_until_ready(url: str, supervisor: Supervisor) -> bool:
-    """Return True once the URL responds; False after a minute, or if the supervisor is ending or a child has died."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not supervisor.is_ending:
+def wait_until_ready(
+    url: str,
+    supervisor: Supervisor,
+    report_slow_start: Callable[[], None],
+    *,
+    patience: float = WEB_START_SECONDS,
+) -> bool:
+    """Return True once the URL responds; False if the supervisor is ending or a child has died.
+
+    A machine that is busy with something else takes minutes. This is reported once, since the address comes only then.
+    """
+    deadline = time.monotonic() + patience
+    while not supervisor.is_ending:
         try:
             with urllib.request.urlopen(url, timeout=5) as response:  # noqa: S310 -- our own address
                 return bool(response.status == 200)
@@ -124,6 +144,9 @@ def wait_until_ready(url: str, supervisor: Supervisor) -> bool:
             time.sleep(0.05)
         if any(child.has_died() for child in supervisor.children):
             return False  # watch() prints the status and restarts it
+        if time.monotonic() >= deadline:
+            report_slow_start()
+            deadline = float("inf")
     return False
 
 
