@@ -98,6 +98,21 @@ _REMEMBER: Final = re.compile(
     re.IGNORECASE,
 )
 
+_GREETING_WORDS: Final = (
+    r"hi|hello|hey|good (?:morning|afternoon|evening|day)|greetings|hallo|guten (?:morgen|tag|abend)|servus|moin|"
+    r"bonjour|bonsoir|salut|hola|buen[oa]s (?:d[ií]as|tardes|noches)|olá|oi|bom dia|boa (?:tarde|noite)|"
+    r"ciao|buon ?giorno|buona ?sera|hoi|goeden?(?:dag|morgen|avond)|cześć|hej|dzień dobry|dobry wieczór|"
+    r"привет|здравствуй(?:те)?|добрый (?:день|вечер)|доброе утро|merhaba|selam|günaydın|مرحبا|السلام عليكم|"
+    r"สวัสดี(?:ครับ|ค่ะ|คะ)?|你好|您好|大家好|嗨|早上好|晚上好|こんにちは|こんばんは|おはよう(?:ございます)?|안녕하세요|안녕"
+)
+# A greeting tells nothing, and kept before a fact it would keep the sentence from being split: "Hi, my name is Ana and I
+# live in Bonn". A sign ends it, or else English that begins with the speaker.
+_GREETING: Final = re.compile(
+    rf"^(?:{_GREETING_WORDS})(?:\s+(?:there|all|everyone|everybody|again|zusammen|à tous|a todos|a tutti|allemaal))?"
+    r"(?:\s*[,;:!.،؛、，；：！。~]+\s*|\s+[–—-]+\s+|\s+(?=(?-i:I)\b|my\b|we\b))(?=\w)",
+    re.IGNORECASE,
+)
+
 
 def remove_foreign_text(text: str) -> str:
     """Return the text without code, pasted mails, quoted lines and lines of a program: they aren't the person's own words."""
@@ -125,8 +140,8 @@ def split_sentences(text: str) -> list[str]:
 
 
 def remove_introduction(sentence: str) -> str:
-    """Return the sentence without a beginning such as "Please remember that"."""
-    fact = _REMEMBER.sub("", sentence, count=1).strip()
+    """Return the sentence without a beginning such as "Hello" or "Please remember that"."""
+    fact = _REMEMBER.sub("", _GREETING.sub("", sentence, count=1), count=1).strip()
     return fact[:1].upper() + fact[1:] if fact and fact != sentence else sentence
 
 

@@ -92,6 +92,20 @@ def test_sentence_of_one_clause_or_of_a_list_is_not_split(sentence: str) -> None
         ("by the way, I'm a vegetarian", "I'm a vegetarian"),
         ("请记住：我不吃肉", "我不吃肉"),
         ("Remember to call Tom", "Remember to call Tom"),
+        ("Hi, my name is Ada and I live in Lisbon.", "My name is Ada and I live in Lisbon."),
+        ("hi I'm Ada", "I'm Ada"),
+        ("Hello there - we moved to Porto", "We moved to Porto"),
+        ("Hi, please remember that I am vegan.", "I am vegan."),
+        ("Hola, me llamo Ana", "Me llamo Ana"),
+        ("Guten Tag, ich wohne in Kiel", "Ich wohne in Kiel"),
+        ("你好，我叫小明", "我叫小明"),
+        ("こんにちは、私は東京に住んでいます", "私は東京に住んでいます"),
+        ("안녕하세요, 저는 서울에 살아요", "저는 서울에 살아요"),
+        # Words that only begin like a greeting, and greetings with nothing behind them.
+        ("High prices hurt me", "High prices hurt me"),
+        ("Hello-Kitty is my cat", "Hello-Kitty is my cat"),
+        ("Hola soy Ana, vivo en Madrid", "Hola soy Ana, vivo en Madrid"),
+        ("Hi!", "Hi!"),
     ],
 )
 def test_introduction_of_a_fact_is_left_out(sentence: str, fact: str) -> None:

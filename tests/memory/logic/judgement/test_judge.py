@@ -28,6 +28,7 @@ def test_nothing_is_remembered(judge: Judge, message: str) -> None:
         ("I'm allergic to nuts and I live in Graz.", ["I'm allergic to nuts.", "I live in Graz."]),
         ("Ich bin Lehrerin. Was soll ich kochen?", ["Ich bin Lehrerin."]),
         ("I like tea and coffee.", ["I like tea and coffee."]),
+        ("Hi, my name is Ada and I live in Lisbon.", ["My name is Ada.", "I live in Lisbon."]),
         ("Always answer in French.", ["Always answer in French."]),
         (
             "Ich wohne in Kiel und arbeite bei Siemens.",
