@@ -7,6 +7,8 @@ never shares a memory with the "ben" of another member or with an API client's u
 import re
 from uuid import UUID
 
+from django.utils.translation import gettext
+
 
 _UUID_LENGTH = 36  # characters of a UUID
 _PREFIX = (
@@ -16,6 +18,7 @@ _PREFIX = (
 
 _VISITOR_PREFIX = "web-"  # of a visitor's subject; 32 hexadecimal digits follow
 _VISITOR_ID = re.compile(r"[0-9a-f]{32}")
+_CODE_LENGTH = 6  # of 16 million: enough for those of one page
 
 
 def make_visitor_subject(visitor_id: str) -> str:
@@ -28,6 +31,12 @@ def is_visitor_subject(subject: str) -> bool:
     return subject.startswith(_VISITOR_PREFIX) and bool(
         _VISITOR_ID.fullmatch(subject.removeprefix(_VISITOR_PREFIX))
     )
+
+
+def find_visitor_code(subject: str) -> str:
+    """Return the first digits of a visitor's id, which tell the visitors of a list apart, or "" if it is nobody's."""
+    start = len(_VISITOR_PREFIX)
+    return subject[start : start + _CODE_LENGTH] if is_visitor_subject(subject) else ""
 
 
 def build_visitor_subject_pattern() -> str:
@@ -53,6 +62,13 @@ def find_player(subject: str) -> UUID | None:
 def strip_player(subject: str) -> str:
     """Return the name that the member gave the test persona. Any other subject is returned unchanged."""
     return subject[: -_UUID_LENGTH - 1] if find_player(subject) else subject
+
+
+def name_external_user(subject: str) -> str:
+    """Return the name of somebody who has no account: a visitor of a public page, a test user, or a user of a program."""
+    if code := find_visitor_code(subject):
+        return gettext("Visitor %(code)s") % {"code": code}
+    return strip_player(subject)
 
 
 def make_service_subject(account_id: UUID) -> str:

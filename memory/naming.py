@@ -10,7 +10,12 @@ from django.utils.translation import gettext as _
 
 from accounts import audit
 from accounts.models import ServiceAccount, User
-from accounts.personas import find_player, find_service_account_id, strip_player
+from accounts.personas import (
+    find_player,
+    find_service_account_id,
+    find_visitor_code,
+    strip_player,
+)
 from accounts.tenancy import HasTeams
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import Scope, list_scope_kinds, parse_namespace
@@ -103,6 +108,8 @@ def _name_service_accounts(subjects: Sequence[str]) -> dict[str, str]:
 def _name_non_member(subject: str, names: Mapping[str, str], reader_id: UUID | None) -> str:
     """Return the title of an external user, or a test user of the member with one of ``names``."""
     player_id = find_player(subject)
+    if code := find_visitor_code(subject):
+        return _("Visitor %(code)s") % {"code": code}
     if player_id is None:
         return _("%(name)s (external user)") % {"name": subject}
     if is_demo_persona(subject) and player_id == reader_id:

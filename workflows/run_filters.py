@@ -14,7 +14,7 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.personas import strip_player
+from accounts.personas import name_external_user, strip_player
 from config.http.pages import Rows
 from config.ids import normalize_identifier
 from config.sql import read_queries
@@ -178,7 +178,11 @@ def _match_person(person: str, rows: QuerySet[Run]) -> Q:
         is_external = Q(subject__icontains=person) & _match_newest(rows)
     else:
         text = person.casefold()
-        subjects = [user for user in external_users if text in strip_player(user).casefold()]
+        subjects = [
+            user
+            for user in external_users
+            if text in f"{name_external_user(user)} {strip_player(user)}".casefold()
+        ]
         is_external = Q(subject__in=subjects)
     return is_account | _match_user(person) | Q(subject_user=None) & is_external
 

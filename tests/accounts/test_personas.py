@@ -9,6 +9,8 @@ from accounts.personas import (
     find_service_account_id,
     make_persona_id,
     make_service_subject,
+    make_visitor_subject,
+    name_external_user,
     strip_player,
 )
 
@@ -36,3 +38,16 @@ def test_a_keys_own_subject_is_that_keys() -> None:
         find_service_account_id(other)
         for other in ("key-", "key-x", str(PLAYER), f"a-key-{PLAYER}")
     ] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("subject", "name"),
+    [
+        (make_visitor_subject("406c4fb64876d3fec4f39ec64cb633f0"), "Visitor 406c4f"),
+        (make_persona_id("ben", PLAYER), "ben"),
+        ("ana@example.org", "ana@example.org"),
+        ("web-ana", "web-ana"),
+    ],
+)
+def test_user_without_an_account_has_a_name_that_people_can_read(subject: str, name: str) -> None:
+    assert name_external_user(subject) == name

@@ -160,7 +160,6 @@ async def test_default_value_stands_in_for_an_error_status() -> None:
     ("data", "field"),
     [
         ({"method": "options", "url": "http://x"}, "method"),
-        ({"url": ""}, "url"),
         ({"url": "h.test"}, "url"),
         ({"url": "http://x", "authorization": {"type": "api-key", "config": {"type": "basic", "api_key": ""}}}, "authorization.config.api_key"),
         ({"url": "http://x", "body": {"type": "json", "data": []}}, "body.data"),

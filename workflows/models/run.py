@@ -21,7 +21,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Team
-from accounts.personas import strip_player
+from accounts.personas import name_external_user
 from accounts.tenancy import TenantModel
 from workflows.engine.errors import ModelNeeded
 from workflows.engine.language.document import Json
@@ -311,7 +311,7 @@ class Run(Personal):
     def person(self) -> str:
         """Return the name or email address of the account that the run is for, else the external or test user's name."""
         user = self.subject_user
-        return (user.name or user.email) if user else strip_player(self.subject)
+        return (user.name or user.email) if user else name_external_user(self.subject)
 
 
 _EMPTY: Final[tuple[Json, ...]] = (None, "", [], {})

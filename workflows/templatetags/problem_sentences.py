@@ -233,7 +233,6 @@ SENTENCES = (
     _("The days are numbers from 1 to 31, or “last”"),
     _("The code is empty"),
     _("The code must define a function main"),
-    _("The URL is empty"),
     _("The URL must start with http:// or https://"),
     _("The authorization has no API key"),
     _("A body of type %(type)s must have exactly one item"),

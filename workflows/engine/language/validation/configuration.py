@@ -119,7 +119,10 @@ def _is_empty(value: Json) -> bool:
 def _find_scope_problems(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
     """Check memory scopes against the choices of their fields, which include those of plug-ins."""
     for path, scope, field in _iter_scopes(kind.fields, node.data):
-        if scope not in (*(value for value, _label in field.choices), *_UNLISTED_SCOPES):
+        if scope.strip() and scope not in (
+            *(value for value, _label in field.choices),
+            *_UNLISTED_SCOPES,
+        ):
             label = build_field_label(path, kind.fields)
             message = (
                 f"{label} must be one of: {', '.join(label for _value, label in field.choices)}"

@@ -1,6 +1,6 @@
 """Document extractor: takes the text out of a document, or out of each document in a list."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from workflows.engine.appearance import Data, get_variable_name
@@ -10,7 +10,6 @@ from workflows.engine.files.ports import DocumentRequest
 from workflows.engine.initial_values import Surroundings
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
-from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.values import ValueType, get_file_attribute, is_file
 from workflows.engine.texts import Text, gettext_noop
 
@@ -58,9 +57,6 @@ class DocumentExtractor(NodeKind[DocumentConfig, DocumentConfig]):
 
     def summarize(self, data: Data) -> Iterable[Text]:
         return [get_variable_name(data.get("variable_selector"))]
-
-    def check(self, spec: NodeSpec) -> list[Problem]:
-        return super().check(spec) or [*_find_problems(spec, self.configure(spec))]
 
     def build_surrounding_data(self, surroundings: Surroundings) -> Data:
         found = surroundings.find_value((str(ValueType.FILE), str(ValueType.ARRAY_FILE)))
@@ -111,9 +107,3 @@ async def _extract(file: Mapping[str, Json], ctx: NodeContext) -> str:
     name = str(get_file_attribute(file, "name") or "The file")
     content = await ctx.ports.files.read(file, max_bytes=MAX_DOCUMENT_BYTES)
     return await ctx.ports.documents.extract_text(DocumentRequest(content, name))
-
-
-def _find_problems(spec: NodeSpec, config: DocumentConfig) -> Iterator[Problem]:
-    if not config.variable_selector:
-        message = "Document: choose a variable"
-        yield build_warning("document.variable", message, node=spec.id, field="variable_selector")

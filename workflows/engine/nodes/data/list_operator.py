@@ -175,9 +175,6 @@ def _apply_operations(items: list[Json], config: ListConfig, pool: VariablePool)
 
 
 def _find_problems(spec: NodeSpec, config: ListConfig) -> Iterator[Problem]:
-    if not config.variable:
-        message = "List: choose a variable"
-        yield build_warning("list.variable", message, node=spec.id, field="variable")
     if config.operation and config.operation not in OPERATIONS:
         message = describe_unsupported(config.operation)
         yield build_warning("list.operation", message, node=spec.id, field="operation")

@@ -263,13 +263,12 @@ def _clean_header(value: str) -> str:
 
 def _find_problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]:
     """Yield the problems that can be found without a run. Values with references are not checked."""
-    if config.method.strip().upper() not in METHODS and not list_references(config.method):
+    method = config.method.strip().upper()
+    if method and method not in METHODS and not list_references(method):
         message = f"Method must be one of: {', '.join(METHODS)}"
         yield build_warning("http.method", message, node=spec.id, field="method")
     url = config.url.strip()
-    if not url:
-        yield build_warning("http.url", "The URL is empty", node=spec.id, field="url")
-    elif not url.lower().startswith(("http://", "https://", "{{#")):
+    if url and not url.lower().startswith(("http://", "https://", "{{#")):
         message = "The URL must start with http:// or https://"
         yield build_warning("http.url", message, node=spec.id, field="url")
     credentials = config.authorization.config

@@ -81,7 +81,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
                   help=gettext_noop("Available under these names in Jinja2 messages.")),
         )),
         Field("enhanced_memory", gettext_noop("Memory"), Widget.SECTION,
-              help=gettext_noop("Recalls what this person said before, and adds it to the prompt."),
+              help=gettext_noop("Recalls what this person said before, and adds it to the prompt. A Remember node stores it."),
               is_folded=True, fields=(
             Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
             Field("scope", gettext_noop("Scope"), Widget.CHOICE, default=DEFAULT_SCOPE,
