@@ -251,7 +251,7 @@ class NewWorkflowForm(PageForm):
         ],
         widget=forms.RadioSelect,
         initial=READY,
-        help_text=_("User memory is shared by all workflows of the team."),
+        help_text=_("Each person has a memory of their own, which all workflows of the team use."),
     )
     description = forms.CharField(
         label=_("What should it do?"),

@@ -268,3 +268,16 @@ def test_failure_is_told_in_plain_words(visitor: Visitor):
     assert "Something went wrong. Please try again." in text
     assert "Traceback" not in text
     assert "llm" not in text
+
+
+def test_runs_name_a_visitor_by_a_short_code_and_are_found_by_it(visitor: Visitor, cast: Cast):
+    run = visitor.say("Hello")
+    name = f"Visitor {run.subject.removeprefix('web-')[:6]}"
+
+    shown = cast.alice.client.get("/runs/", {"person": name}).content.decode()
+    others = cast.alice.client.get("/runs/", {"person": "Visitor zzzzzz"}).content.decode()
+
+    assert name in shown
+    assert str(run.pk) in shown
+    assert run.subject not in shown
+    assert str(run.pk) not in others

@@ -389,3 +389,12 @@ def test_node_gives_what_follows_from_the_variables_it_reads(alice):
 
     said = re.findall(r'<li><code>output</code><span class="insp-type">(.*?)</span>', html)
     assert set(said) == {"array[number]"}
+
+
+@pytest.mark.parametrize("kind", ["tool", "sub-workflow"])
+def test_picker_of_what_isnt_chosen_yet_says_so(alice, kind):
+    html = fragment(alice, make_workflow(alice, "Unchosen", document(kind)))
+
+    blank = re.findall(r'<option value=""[^>]*>\s*([^<]*?)\s*</option>', html)
+    assert "Choose…" in blank
+    assert "" not in blank

@@ -1,5 +1,6 @@
 """Publishing from the editor's script: what of the page changes is answered, and the page stays."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,22 @@ from workflows.services.editor.drafts import load_draft
 
 
 pytestmark = pytest.mark.django_db
+
+CHAT = {
+    "version": "0.6.0",
+    "kind": "app",
+    "app": {"name": "Chat", "mode": "advanced-chat"},
+    "workflow": {
+        "features": {},
+        "graph": {
+            "nodes": [
+                {"id": "start", "data": {"type": "start", "title": "Start", "variables": []}},
+                {"id": "answer", "data": {"type": "answer", "title": "Answer", "answer": "Yes."}},
+            ],
+            "edges": [{"id": "e", "source": "start", "target": "answer"}],
+        },
+    },
+}
 
 
 def place(name: str, workflow: Workflow) -> str:
@@ -108,3 +125,20 @@ def test_dialog_names_what_writes_shared_memory_and_offers_a_key_that_may(alice:
     with within(alice):
         key = ApiKey.objects.unscoped().latest("created_at")
     assert {"memory:read", "memory:write"} <= set(key.scopes)
+
+
+def test_menu_to_publish_leads_to_the_chat_page_once_there_is_a_version(alice: Person):
+    workflow = make_workflow(alice, source=CHAT)
+
+    def find_link() -> str:
+        page = markup_of(alice.client.get(place("detail", workflow)))
+        link = re.search(
+            rf'<a [^>]*href="{place("chat", workflow)}"[^>]*data-needs-version[^>]*>', page
+        )
+        assert link is not None
+        return link[0]
+
+    before = find_link()
+    make_version(alice, workflow)
+
+    assert ("hidden" in before, "hidden" in find_link()) == (True, False)
