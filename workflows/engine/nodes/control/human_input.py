@@ -123,7 +123,7 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
     waits_for_people = True
     fields = (
         Field("form_content", gettext_noop("Message"), Widget.TEMPLATE,
-              help=gettext_noop("What the person reads. {{#$output.name#}} puts the field of that name in its place."),
+              help=gettext_noop("What the person reads. To place a field inside the text, write {{#$output.name#}} with the name of the field."),
               example="Send this reply?\n\n{{#llm.text#}}\n\n{{#$output.comment#}}",
               empty_warning="The message is empty"),
         Field("inputs", gettext_noop("Fields"), Widget.ANSWER_FIELDS, default=[],

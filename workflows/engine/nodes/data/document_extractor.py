@@ -48,7 +48,7 @@ class DocumentExtractor(NodeKind[DocumentConfig, DocumentConfig]):
         ),
         Field(
             "is_array_file",
-            gettext_noop("It is a list of files"),
+            gettext_noop("List of files"),
             Widget.SWITCH,
             default=False,
             help=gettext_noop("Then the output is a list of texts."),
