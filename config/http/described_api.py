@@ -74,12 +74,22 @@ class DescribedAPI(NinjaAPI):
     def __init__(self, *, statuses: Mapping[type[Exception], int], **options: Any) -> None:
         super().__init__(**options)
         self._statuses = {error.__name__: status for error, status in statuses.items()}
+        self._descriptions: dict[str, OpenAPISchema] = {}
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         return operation.view_func.__name__
 
-    def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
-        schema = super().get_openapi_schema(**options)
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
+    ) -> OpenAPISchema:
+        """Return the description, which nobody may change: it is built once, because that takes a second."""
+        prefix = self.get_root_path(path_params or {}) if path_prefix is None else path_prefix
+        if prefix not in self._descriptions:
+            self._descriptions[prefix] = self._describe(prefix)
+        return self._descriptions[prefix]
+
+    def _describe(self, prefix: str) -> OpenAPISchema:
+        schema = super().get_openapi_schema(path_prefix=prefix)
         components = schema["components"]["schemas"]
         components.update(_build_error_schemas())
         for path, method, operation in _list_operations(schema):

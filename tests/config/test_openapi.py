@@ -64,6 +64,11 @@ def test_name_in_the_description_stands_for_one_shape() -> None:
     assert twice == {}
 
 
+def test_description_is_built_once() -> None:
+    """Anybody may ask for it, and to build it takes a second."""
+    assert api.get_openapi_schema(path_params={}) is DESCRIPTION
+
+
 def test_every_operation_says_what_it_does() -> None:
     assert [name for name, found in operations() if not found.get("description")] == []
 
