@@ -69,6 +69,7 @@ def _send(
             request,
             principal,
             workflow,
+            document,
             inputs=read_start_inputs(document, request.POST.dict()),
             query=query,
             files=files,

@@ -10,12 +10,11 @@ from django.utils.translation import gettext as _
 from accounts.principals import Principal
 from config.http import strict_json
 from workflows import permissions
-from workflows.engine.language.document import Json
+from workflows.engine.language.document import Document, Json
 from workflows.errors import InvalidValue
 from workflows.models import Run, Workflow
 from workflows.services.debugging.options import RunOptions, select_part
 from workflows.services.debugging.start import start_run_with_options
-from workflows.services.editor.drafts import load_draft
 from workflows.services.runs.document_checks import check_finished
 from workflows.views.catalog.workflow_page import choose_version, read_memory_stream, read_person
 from workflows.views.request_context import read_text
@@ -28,17 +27,18 @@ def start_run_from_form(
     request: HttpRequest,
     principal: Principal,
     workflow: Workflow,
+    document: Document,
     *,
     inputs: Mapping[str, Json],
     query: str | None = None,
     files: Sequence[Json] = (),
     default_options: RunOptions | None = None,
 ) -> Run:
-    """Start a run with the options, conversation, person and group of the submitted form."""
+    """Start a run of the document that the page runs, with the options, conversation, person and group of the form."""
     options = read_options(request.POST, pins=permissions.may_edit(principal, workflow))
     version = choose_version(principal, workflow)
     if version == "draft" and (options or default_options or RunOptions()).part.is_whole:
-        check_finished(workflow, load_draft(workflow))
+        check_finished(workflow, document)
     return start_run_with_options(
         principal,
         options or default_options,

@@ -185,7 +185,7 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     run, message = None, ""
     try:
         inputs = read_inputs(document, request.POST)
-        run = start_run_from_form(request, principal, workflow, inputs=inputs)
+        run = start_run_from_form(request, principal, workflow, document, inputs=inputs)
     except DocumentInvalid as invalid_document:
         if is_htmx(request):
             return render_refusal(request, invalid_document)

@@ -4,6 +4,8 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -92,6 +94,15 @@ def test_turn_of_a_person_one_plays_is_for_that_person(alice: Person, chat: Work
         (str(alice.user.pk), alice.user.pk),
     ]
     assert "?person=ben" in page_of(alice, chat)
+
+
+def test_message_reads_the_draft_once(alice: Person, chat: Workflow):
+    say(alice, chat)  # a changed draft is read once more, for its snapshot
+
+    with CaptureQueriesContext(connection) as statements:
+        say(alice, chat)
+
+    assert sum('FROM "workflows_node"' in statement["sql"] for statement in statements) == 1
 
 
 @pytest.mark.parametrize("query", ["", "   ", "\n"])

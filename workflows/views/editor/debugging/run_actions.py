@@ -37,11 +37,13 @@ def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Start a run of a part of the workflow and return JSON; the editor follows its events."""
     principal, workflow = find_workflow(request, workflow_id, "run")
     try:
+        document = get_document(principal, workflow)
         run = start_run_from_form(
             request,
             principal,
             workflow,
-            inputs=read_inputs(get_document(principal, workflow), request.POST),
+            document,
+            inputs=read_inputs(document, request.POST),
             query=read_text(request.POST, "query") or None,
             files=read_files(request.POST.get("files", "")),
             default_options=RunOptions(),
