@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from config.env import ROOT, Env
+from tests.fakes.serving import serving
 from tests.support import servers
 from tests.support.database import database_name
 
@@ -171,10 +172,8 @@ class _Server(BaseHTTPRequestHandler):
 def reports(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Start the product twice, at the same time, and return the value and the effect of each setting."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Server)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield _start_with_all(server, tmp_path_factory.mktemp("settings"))
-    server.shutdown()
-    server.server_close()
+    with serving(server):
+        yield _start_with_all(server, tmp_path_factory.mktemp("settings"))
 
 
 def _start_with_all(server: ThreadingHTTPServer, home: Path) -> dict[str, Any]:

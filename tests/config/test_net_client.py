@@ -16,6 +16,7 @@ import pytest
 
 from config import net
 from config.net import bodies, transport
+from tests.fakes.serving import serving
 
 
 MEGABYTE = 1024 * 1024
@@ -69,13 +70,8 @@ def other() -> Iterator[Site]:
 
 def _running() -> Iterator[Site]:
     site = Site()
-    server = serve(site)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield site
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(serve(site)):
+        yield site
 
 
 def page(body: bytes, status: int = 200, **headers: str) -> Callable[[Any], None]:

@@ -5,7 +5,6 @@ own signer, so that an unsigned or wrongly signed one is refused as a real servi
 """
 
 import hashlib
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +16,8 @@ from xml.sax.saxutils import escape
 from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+
+from tests.fakes.serving import serving
 
 
 KEY: Final = "test-key"
@@ -157,11 +158,5 @@ def _tag(content: bytes) -> str:
 def open_bucket() -> Iterator[Bucket]:
     server = _Server(("127.0.0.1", 0), _Handler)
     server.bucket = Bucket(f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, name="bucket", daemon=True)
-    thread.start()
-    try:
+    with serving(server):
         yield server.bucket
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)

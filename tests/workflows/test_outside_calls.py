@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, ClassVar
 
 import pytest
@@ -21,6 +20,7 @@ from accounts.request_transaction import (
 from accounts.tenancy import tenant
 from config import net
 from tests.factories.workflows import make_workflow, within
+from tests.fakes.serving import serving
 from tests.support.cast import Cast, Person
 from workflows.errors import TooManyCallsOutside
 from workflows.models import ModelProvider, ProviderModel, ToolConnection
@@ -71,12 +71,8 @@ def outside(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[Outside]
     allowed = net.parse_allowed(["127.0.0.1:*"])
     monkeypatch.setattr("config.net.clients._load_allow_list", lambda: allowed)
     server = Outside()
-    thread = Thread(target=server.server.serve_forever)
-    thread.start()
-    yield server
-    server.server.shutdown()
-    server.server.server_close()
-    thread.join()
+    with serving(server.server):
+        yield server
 
 
 def make_provider(person: Person, url: str) -> ModelProvider:

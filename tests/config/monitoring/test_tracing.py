@@ -1,7 +1,6 @@
 """Traces reach a collector, and contain ids and kinds only. Skipped where the extra ``otel`` isn't installed."""
 
 import sys
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -11,6 +10,7 @@ from structlog.testing import capture_logs
 
 from config.monitoring import tracing
 from tests.factories.workflows import make_workflow
+from tests.fakes.serving import serving
 from tests.support.cast import Cast
 from workflows.execution.worker import Worker
 from workflows.services.runs.runs import start_run
@@ -31,13 +31,11 @@ def collector(settings: Any) -> Iterator[list[bytes]]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     settings.OTEL_ENDPOINT = f"http://127.0.0.1:{server.server_port}"
     tracing.get_tracer.cache_clear()
-    yield bodies
-    tracing.get_tracer.cache_clear()
-    server.shutdown()
-    server.server_close()
+    with serving(server):
+        yield bodies
+        tracing.get_tracer.cache_clear()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,6 +1,5 @@
 """The chat bubble on a site of another host and port, in a real browser; on any other site it is refused."""
 
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -9,6 +8,7 @@ import pytest
 from playwright.sync_api import ConsoleMessage, Page, expect
 
 from config.env import ROOT
+from tests.fakes.serving import serving
 from tests.journeys.looking import NAMELESS, OVERFLOW, complaints, shut_out
 from tests.journeys.public_pages.test_chat_link import ask, publish_page
 from tests.journeys.rooms import Rooms
@@ -44,7 +44,6 @@ class Site:
                 """Stay silent."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     @property
     def origin(self) -> str:
@@ -64,9 +63,8 @@ def is_problem(note: ConsoleMessage) -> bool:
 @pytest.fixture
 def site() -> Iterator[Site]:
     made = Site()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
+    with serving(made.server):
+        yield made
 
 
 def allow(page: Page, origin: str) -> None:

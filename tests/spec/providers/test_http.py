@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Barrier, Event, Thread
+from threading import Barrier, Event
 from typing import Any
 from uuid import uuid4
 
@@ -25,6 +25,7 @@ from memory.core.errors import (
 from memory.core.records import MemoryQuery, Source, StoreParams
 from memory.providers.http import HttpProvider
 from memory.providers.http.answers import FAULTS, build_fault
+from tests.fakes.serving import serving
 from tests.spec.providers.conftest import (
     COMMITTED,
     Make,
@@ -251,7 +252,7 @@ def answering(status: int, body: bytes) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
 
-    with serving(Handler) as url:
+    with open_server(Handler) as url:
         yield url
 
 
@@ -270,7 +271,7 @@ def staying_silent(requests: int) -> Iterator[str]:
                 is_over.wait(LIMIT)
                 self.close_connection = True
 
-        with serving(Handler) as url:
+        with open_server(Handler) as url:
             try:
                 yield url
             finally:
@@ -278,17 +279,11 @@ def staying_silent(requests: int) -> Iterator[str]:
 
 
 @contextmanager
-def serving(handler: type[Answering]) -> Iterator[str]:
+def open_server(handler: type[Answering]) -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
-    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
+    with serving(server):
         yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def each_verb(provider: HttpProvider) -> list[Any]:

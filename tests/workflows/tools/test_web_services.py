@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.fakes.serving import serving
 from workflows.engine.tool_calls import ToolReference, ToolResult
 from workflows.engine.tools.port import LocalTools
 from workflows.engine.tools.web.services import SERVICES, Account
@@ -94,10 +94,8 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     fake = Server()
-    Thread(target=fake.serve_forever, daemon=True).start()
-    yield fake
-    fake.shutdown()
-    fake.server_close()
+    with serving(fake):
+        yield fake
 
 
 class Accounts:

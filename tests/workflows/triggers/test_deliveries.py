@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import json
-import threading
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -16,6 +15,7 @@ from accounts.tenancy import tenant
 from config.net import allow as allow_module
 from config.net import clients
 from tests.factories.workflows import make_run, make_version, make_workflow
+from tests.fakes.serving import serving
 from workflows.errors import InvalidValue
 from workflows.models import Delivery, Run, RunSubscription
 from workflows.models.run import RunStatus
@@ -57,7 +57,6 @@ class Receiver:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}/in"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
 
 @pytest.fixture
@@ -65,9 +64,8 @@ def receiver(monkeypatch):
     made = Receiver()
     allowed = allow_module.parse_allowed([f"127.0.0.1:{made.server.server_port}"])
     monkeypatch.setattr(clients, "_load_allow_list", lambda: allowed)
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
+    with serving(made.server):
+        yield made
 
 
 @pytest.fixture
