@@ -1,4 +1,4 @@
-"""A worker in the test's own process, which looks for runs itself, and readers that read rows: nothing to wait for."""
+"""A worker in the test's own process, which is woken directly, and readers that read rows."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.cast import Cast
+from tests.support.working import hurry
 from tests.workflows.dify_api.apps import (
     AsyncProgram,
     build_chat,
@@ -32,9 +33,10 @@ def worker() -> Iterator[Worker]:
 
 
 @pytest.fixture
-async def working(worker: Worker) -> AsyncIterator[Worker]:
+async def working(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Worker]:
     """Whatever is queued is executed."""
     await asyncio.to_thread(worker.start)
+    hurry(worker, monkeypatch)
     yield worker
     await get_hub().close()
 

@@ -11,6 +11,7 @@ from django.test import AsyncClient
 
 from tests.factories.workflows import make_version
 from tests.support.cast import Cast, make_key
+from tests.support.working import hurry
 from workflows.execution.events.hub import get_hub
 from workflows.execution.worker import Worker
 from workflows.models import Workflow
@@ -50,14 +51,15 @@ class Program:
 
 @pytest.fixture(autouse=True)
 def no_bus(settings: Any) -> None:
-    """Without one, a worker looks for runs itself and a reader reads rows: nothing to wait for."""
+    """Without one, nothing of other tests is heard: the worker is woken directly, and a reader reads rows."""
     settings.REDIS_URL = ""
 
 
 @pytest.fixture
-def worker() -> Iterator[Worker]:
+def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
     made = Worker(capacity=4)
     made.start()
+    hurry(made, monkeypatch)
     yield made
     made.stop(0)
 
