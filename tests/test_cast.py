@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import AuditEntry, Membership, Team, User
 from accounts.tenancy import tenant
-from tests.support.cast import Cast, RecordedCast, make_cast
+from tests.support.cast import Cast, RecordedCast, make_cast, signed_in
 
 
 pytestmark = pytest.mark.django_db
@@ -47,3 +49,14 @@ def test_repeated_cast_has_ids_of_its_own(recorded_cast: RecordedCast) -> None:
     assert first.alice.team is first.team_a is first.bob.team
     assert not {first.team_a.pk, first.alice.user.pk} & {second.team_a.pk, second.alice.user.pk}
     assert second.alice.principal.team_ids == {second.team_a.pk}
+
+
+def test_browser_of_a_person_has_the_session_of_a_sign_in(cast: Cast) -> None:
+    by_django = Client()
+    by_django.force_login(cast.alice.user, "allauth.account.auth_backends.AuthenticationBackend")
+
+    with CaptureQueriesContext(connection) as statements:
+        browser = signed_in(cast.alice.user)
+
+    assert len(statements) == 1
+    assert dict(browser.session) == dict(by_django.session)

@@ -12,10 +12,15 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.base import VALID_KEY_CHARS
+from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.crypto import get_random_string
 
 from config.ids import uuid7
 
@@ -58,8 +63,21 @@ class Cast:
 
 
 def signed_in(user: Any) -> Client:
+    """A browser with the session that a sign-in leaves behind: one row instead of all that `force_login` does."""
+    store = SessionStore()
+    content = {
+        SESSION_KEY: str(user.pk),
+        BACKEND_SESSION_KEY: "allauth.account.auth_backends.AuthenticationBackend",
+        HASH_SESSION_KEY: user.get_session_auth_hash(),
+    }
+    session = store.model(
+        session_key=get_random_string(32, VALID_KEY_CHARS),
+        session_data=store.encode(content),
+        expire_date=store.get_expiry_date(),
+    )
+    session.save(force_insert=True)
     client = Client()
-    client.force_login(user, backend="allauth.account.auth_backends.AuthenticationBackend")
+    client.cookies[settings.SESSION_COOKIE_NAME] = session.session_key
     return client
 
 
