@@ -1,6 +1,6 @@
 """The phases of a test run, tried on planted tests.
 
-Each run starts pytest itself once or twice, which takes a second each time.
+Each run starts pytest itself once or twice.
 """
 
 import os
@@ -18,7 +18,6 @@ from tests.phases.run import Run, find_places
 
 
 CONFIG = "[pytest]\nmarkers =\n    browser\n    alone\n    timed\n    nightly\ntimeout = 5\n"
-CONFIG += "asyncio_default_fixture_loop_scope = function\n"
 PASSES = "def test_passes():\n    pass\n"
 FAILS = "def test_fails():\n    assert 1 + 1 == 3\n"
 FAILS_AT_FIRST = """
@@ -44,8 +43,10 @@ ELEVEN = "import pytest\n\n@pytest.mark.parametrize('n', range(11))\ndef test_fa
 def run(folder: Path, source: str, *phases: Phase) -> Result:
     (folder / "pytest.ini").write_text(CONFIG)
     (folder / "test_planted.py").write_text(source)
-    arguments = ["-p", "no:django", "-p", "no:cacheprovider"]
+    arguments = ["-p", "no:randomly", "-p", "no:cacheprovider"]
     environment = {name: "" for name in os.environ if name.startswith("PYTEST")}
+    # To load all plug-ins takes seconds, and the planted tests need one.
+    environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "pytest_timeout"}
     return Run(
         phases or (Phase("parallel", "planted", 0, (folder,)),),
         arguments,
