@@ -9,7 +9,6 @@ from urllib.parse import quote, urlencode
 from uuid import uuid4
 
 import pytest
-import schemathesis
 from django.http import QueryDict
 from django.test import Client
 from hypothesis import HealthCheck, Phase, given, settings
@@ -270,8 +269,6 @@ def test_field_that_does_not_fit_is_named_as_the_client_wrote_it(
 # Streams and starts that wait are asked elsewhere: nothing here is ever driven to its end.
 WAITS = ("/events",)
 
-described = schemathesis.openapi.from_dict(description())
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -291,9 +288,12 @@ def test_request_of_the_described_form_is_never_a_server_error(
 
     What is odd about a path or a query is asked above.
     """
+    # Inline import: it takes half a second, and all processes import this module.
+    import schemathesis
+
     known = askers(cast, api_key)
     clients = [known[one] for one in who]
-    for result in described.get_all_operations():
+    for result in schemathesis.openapi.from_dict(description()).get_all_operations():
         operation: Any = result.ok()  # type: ignore[union-attr]  # an invalid one raises here
         has_body = "requestBody" in description()["paths"][operation.path][operation.method.lower()]
         if operation.path.endswith(WAITS) or (with_body_only and not has_body):
