@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 from django.utils import translation
+from hypothesis.internal.conjecture import providers
 
 from config import ids
 from tests.order import pytest_collection_modifyitems
@@ -45,6 +46,18 @@ gc.set_threshold(20_000, 10, 20)  # as manage.py does
 def pytest_configure(config: pytest.Config) -> None:
     if str(config.option.markexpr) == "nightly":
         hypothesis.settings.load_profile("night")
+    else:
+        _draw_no_constants_of_the_code()
+
+
+def _draw_no_constants_of_the_code() -> None:
+    """Let drawn examples depend on the test alone.
+
+    Hypothesis mixes in the constants of all of our modules that happen to be loaded, so that any change of the code, and
+    even the order of the tests, would draw other examples. It has no setting for that.
+    """
+    nothing = providers.Constants()
+    vars(providers)["_get_local_constants"] = lambda: nothing
 
 
 def pytest_collection_finish() -> None:

@@ -1,6 +1,12 @@
 """What holds for every test."""
 
-from hypothesis import HealthCheck, settings
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 
 def test_examples_have_no_limit_of_wall_clock_time_and_are_the_same_each_day() -> None:
@@ -8,3 +14,28 @@ def test_examples_have_no_limit_of_wall_clock_time_and_are_the_same_each_day() -
     assert HealthCheck.too_slow in settings().suppress_health_check
     assert settings().derandomize
     assert settings().print_blob
+
+
+def test_examples_do_not_depend_on_the_modules_that_are_loaded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    before = draw_examples()
+    file = tmp_path / "loaded_later.py"
+    file.write_text(f"WORDS = {[f'word {number}' for number in range(300)]}")
+    module = ModuleType("loaded_later")
+    module.__file__ = str(file)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    assert draw_examples() == before
+
+
+def draw_examples() -> list[str]:
+    drawn = []
+
+    @settings(max_examples=200, database=None)
+    @given(st.text())
+    def draw(text: str) -> None:
+        drawn.append(text)
+
+    draw()
+    return drawn
