@@ -194,7 +194,8 @@ def get_current_team_id(request: HttpRequest) -> UUID:
 def load_user_principal(user: User) -> UserPrincipal:
     """Load the principal of a user with their current roles."""
     with lookup(str(user.pk)):
-        rows = Membership.objects.unscoped().filter(user_id=user.pk).values_list("team_id", "role")
+        memberships = Membership.objects.unscoped().filter(user_id=user.pk).order_by()
+        rows = memberships.values_list("team_id", "role")
         return UserPrincipal(user, {team_id: Role(role) for team_id, role in rows})
 
 

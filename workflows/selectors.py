@@ -484,8 +484,8 @@ def _get_conversation(principal: Principal, **lookups: Any) -> Conversation:  # 
 
 
 def _get(queryset: QuerySet[M], **lookups: Any) -> M:  # Any: field lookups
-    """Return the first matching row. Raises NotFound if there is none."""
-    row = queryset.filter(**lookups).first()
+    """Return the row that the lookups identify, without sorting for it. Raises NotFound if there is none."""
+    row = next(iter(queryset.filter(**lookups).order_by()[:1]), None)
     if row is None:
         raise NotFound
     return row
