@@ -10,7 +10,7 @@ from workflows.engine.nodes import build_kinds
 
 
 KINDS = build_kinds()
-EMPTY: dict[str, object] = {"absent": None, "blank": "", "no rows": []}
+EMPTY: dict[str, Json] = {"absent": None, "blank": "", "no rows": []}
 
 
 @pytest.mark.parametrize("empty", EMPTY.values(), ids=EMPTY)
