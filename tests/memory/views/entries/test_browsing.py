@@ -415,7 +415,7 @@ def test_what_is_kept_elsewhere_is_counted_on_every_page(alice: Person, settings
 
 
 # Literal: what a view may ask of the database, however many rows it shows.
-QUERIES = {"list": 44, "tiers": 48, "timeline": 47, "links": 44}
+QUERIES = {"list": 30, "tiers": 34, "timeline": 33, "links": 30}
 
 
 @pytest.mark.parametrize("view", QUERIES)
