@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import cycle
 from typing import Literal
 
@@ -284,6 +285,20 @@ def fitted_into(page: Page, schemes: Sequence[Scheme]) -> Found:
         page.emulate_media(color_scheme=scheme)
         page.evaluate(DRAWN)
         yield f"{scheme} at {width}", complaints(page, OVERFLOW, CUT, GUTTER, NAMELESS, STATES)
+        if width == WIDTHS[-1]:
+            with touched(page):
+                yield f"{scheme}, touched", complaints(page, FINGER, OVERFLOW, CUT)
+
+
+@contextmanager
+def touched(page: Page) -> Iterator[None]:
+    """As on a phone, whose screen is pressed by fingers."""
+    session = page.context.new_cdp_session(page)
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1})
+    page.evaluate(DRAWN)
+    yield
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    session.detach()
 
 
 @pytest.mark.parametrize(
