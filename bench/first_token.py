@@ -23,7 +23,7 @@ from typing import Any, Final
 from unittest.mock import patch
 from urllib.request import urlopen
 
-import httpx
+import httpx2
 
 from bench._common import Bar, compute_percentile, report
 from bench._services import run_server
@@ -69,7 +69,7 @@ class Target:
     url: str
     workflow: str
     name: str
-    client: httpx.Client
+    client: httpx2.Client
     key: str = field(repr=False)
 
     @property
@@ -88,7 +88,7 @@ def main() -> int:
         tempfile.TemporaryDirectory() as scratch,
         patch.dict(os.environ, {"NET_ALLOW": relay.address}),
         run_server(scratch, PORT) as start_url,
-        httpx.Client(timeout=120, trust_env=False) as client,
+        httpx2.Client(timeout=120, trust_env=False) as client,
     ):
         urlopen(start_url).close()
         target = set_up(str(Path(scratch) / "home"), relay, client)
@@ -184,7 +184,7 @@ def split(started_at: float, relay: Relay, sent_at: float, arrived_at: float) ->
 
 
 def stream(
-    client: httpx.Client,
+    client: httpx2.Client,
     relay: Relay,
     url: str,
     headers: dict[str, str],
@@ -198,7 +198,7 @@ def stream(
     return split(started_at, relay, relay.first_at, first_at)
 
 
-def read_first(response: httpx.Response, has_text: Callable[[dict[str, Any]], bool]) -> float:
+def read_first(response: httpx2.Response, has_text: Callable[[dict[str, Any]], bool]) -> float:
     """Return the time of the first event with text, and read the answer to its end. Raises RuntimeError without one."""
     first_at, lines = 0.0, []
     for line in response.raise_for_status().iter_lines():
@@ -239,7 +239,7 @@ def run_relay(upstream: str) -> Iterator[Relay]:
             relay.got_at, first_at = time.perf_counter(), 0.0
             names = ("Authorization", "Content-Type")
             headers = {name: self.headers[name] for name in names if name in self.headers}
-            with httpx.stream(
+            with httpx2.stream(
                 method,
                 upstream + self.path,
                 headers=headers,
@@ -277,7 +277,7 @@ def run_relay(upstream: str) -> Iterator[Relay]:
         server.shutdown()
 
 
-def set_up(home: str, relay: Relay, client: httpx.Client) -> Target:
+def set_up(home: str, relay: Relay, client: httpx2.Client) -> Target:
     """Connect the model, publish a chat that asks it, and issue a key for it."""
     environment = {"MNEMOFLOW_HOME": home, "DJANGO_SETTINGS_MODULE": "config.settings"}
     with patch.dict(os.environ, environment):

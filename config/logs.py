@@ -59,8 +59,8 @@ def build_logging_config(log_format: str, level: str) -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # One line per request is too many, and its URL may be confidential.
-            "httpx": {"level": "WARNING"},
-            "httpcore": {"level": "WARNING"},
+            "httpx2": {"level": "WARNING"},
+            "httpcore2": {"level": "WARNING"},
             # They log what a server says, such as a message that can't be parsed.
             "mcp": {"level": "CRITICAL"},
             "client": {"level": "CRITICAL"},  # the session of mcp

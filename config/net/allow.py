@@ -5,43 +5,29 @@ An entry of NET_ALLOW is a host name, an address or a network, each with an opti
 allows link-local addresses or those of cloud metadata.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from functools import cached_property
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv6Address, IPv6Network, ip_network
 from typing import Final
 
-from ssrfguard import DEFAULT_DENIED, AddressTable, Block, Policy, Reach
+from config.net.addresses import (
+    TRANSLATED,
+    Address,
+    Network,
+    is_never_allowed,
+    is_public,
+    parse_address,
+)
 
-
-Network = IPv4Network | IPv6Network
 
 WEB_PORTS: Final = frozenset({80, 443})
 ANY_PORT: Final = frozenset(range(1, 65536))
 MAX_REDIRECTS: Final = 5
 
-# No workflow has a legitimate reason to call these addresses; calls are attempts to steal credentials.
-NEVER_ALLOWED: Final = tuple(
-    ip_network(text)
-    for text in (
-        "169.254.0.0/16",  # link-local: metadata of AWS, Azure, GCP, OpenStack
-        "fe80::/10",
-        "fec0::/10",  # site-local, deprecated
-        "fd00:ec2::/32",  # AWS metadata over IPv6
-        "fd20:ce::254/128",  # GCP metadata over IPv6
-        "100.100.100.200/32",  # Alibaba metadata
-        "168.63.129.16/32",  # Azure's wire server, a public address
-        "192.0.0.192/32",  # Oracle metadata
-        "0.0.0.0/8",  # aliases of "this host"
-        "::/128",
-        "224.0.0.0/4",
-        "255.255.255.255/32",
-        "ff00::/8",
-    )
-)
-# An operator's network may contain one of the single addresses (100.64.0.0/10), which stays blocked when a connection
-# is made. An entry that overlaps a link-local range is rejected as a mistake.
+# An operator's network may contain a single address that is never allowed (100.64.0.0/10), which stays blocked when a
+# connection is made. An entry that overlaps a link-local range is rejected as a mistake.
 _LINK_LOCAL: Final = tuple(ip_network(text) for text in ("169.254.0.0/16", "fe80::/10"))
+_LOOPBACK: Final = IPv6Network("::1/128")
 
 
 class NetAllowInvalid(Exception):
@@ -59,50 +45,47 @@ class Entry:
     ports: frozenset[int]
 
 
-# The table also contains the IPv6 ranges that embed an IPv4 address, so that such an address is refused too.
-_NEVER_TABLE: Final = AddressTable(
-    tuple(block for block in DEFAULT_DENIED.blocks if block.reach is Reach.TRANSLATED)
-    + tuple(Block(network, "never", "policy", Reach.DENIED) for network in NEVER_ALLOWED)
-)
-_NOTHING_PUBLIC: Final = AddressTable(
-    tuple(Block(ip_network(net), "all", "policy", Reach.DENIED) for net in ("0.0.0.0/0", "::/0"))
-)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class AllowList:
-    """The operator's allow list, from which policies of ssrfguard are built and cached."""
+    """The operator's allow list. It decides about every address that a client connects to."""
 
     entries: tuple[Entry, ...] = ()
-    _policies: dict[object, Policy] = field(default_factory=dict, compare=False, repr=False)
 
-    def find_policy(self, host: str, port: int) -> Policy:
-        """Return the policy that decides whether this host and port may be called."""
-        host = host.lower().rstrip(".")
-        if any(entry.host == host and port in entry.ports for entry in self.entries):
-            return self._cache_policy(("named", port), lambda: _build_host_policy(port))
-        networks = tuple(
-            entry.network for entry in self.entries if entry.network and port in entry.ports
+    def may_look_up(self, host: str, port: int) -> bool:
+        """Tell whether some address of this host could be called at this port."""
+        address = parse_address(host)
+        if address is not None:
+            return self.permits(host, port, address)
+        return port in WEB_PORTS or any(
+            port in entry.ports and entry.host in (None, _normalize(host)) for entry in self.entries
         )
-        if port in WEB_PORTS:
-            return self._cache_policy(networks, lambda: Policy(allowed_networks=networks))
-        if networks:
-            key = (networks, port)
-            return self._cache_policy(key, lambda: _build_network_policy(networks, port))
-        return self._default
 
-    @cached_property
-    def _default(self) -> Policy:
-        return Policy(max_redirects=MAX_REDIRECTS)
-
-    def _cache_policy(self, key: object, build: Callable[[], Policy]) -> Policy:
-        if key not in self._policies:
-            self._policies[key] = build()
-        return self._policies[key]
+    def permits(self, host: str, port: int, address: Address) -> bool:
+        """Tell whether this address of the host may be called at this port."""
+        if is_never_allowed(address):
+            return False
+        if port in WEB_PORTS and is_public(address):
+            return True
+        name = _normalize(host)
+        return any(
+            port in entry.ports
+            and (address in entry.network if entry.network else entry.host == name)
+            for entry in self.entries
+        )
 
 
-def is_never_allowed(address: str) -> bool:
-    return _NEVER_TABLE.classify(address).blocked
+def find_entry(host: str, port: int) -> str | None:
+    """Return the entry of NET_ALLOW that would allow a host and a port, or None if none may."""
+    address = parse_address(host)
+    if address is not None and is_never_allowed(address):
+        return None
+    target = f"[{host}]" if isinstance(address, IPv6Address) else host
+    entry = f"{target}:{port}"
+    try:
+        parse_allowed([entry])
+    except NetAllowInvalid:
+        return None
+    return entry
 
 
 def parse_allowed(entries: Iterable[str]) -> AllowList:
@@ -110,16 +93,8 @@ def parse_allowed(entries: Iterable[str]) -> AllowList:
     return AllowList(tuple(_parse_entry(text.strip()) for text in entries if text.strip()))
 
 
-def _build_host_policy(port: int) -> Policy:
-    """Allow a host that the operator named, whatever it resolves to, except for addresses that are never allowed."""
-    return Policy(denied_networks=_NEVER_TABLE, allowed_ports=frozenset({port}))
-
-
-def _build_network_policy(networks: tuple[Network, ...], port: int) -> Policy:
-    """Allow a non-standard port inside some networks only."""
-    return Policy(
-        denied_networks=_NOTHING_PUBLIC, allowed_networks=networks, allowed_ports=frozenset({port})
-    )
+def _normalize(host: str) -> str:
+    return host.lower().rstrip(".")
 
 
 def _parse_entry(text: str) -> Entry:
@@ -132,11 +107,13 @@ def _parse_entry(text: str) -> Entry:
         raise NetAllowInvalid(
             f"NET_ALLOW: {text!r} covers link-local addresses, which are never allowed"
         )
-    try:
-        Policy(allowed_networks=(network,))
-    except ValueError as error:
-        raise NetAllowInvalid(f"NET_ALLOW: {text!r} would allow every address behind it") from error
+    if isinstance(network, IPv6Network) and _is_translated(network):
+        raise NetAllowInvalid(f"NET_ALLOW: {text!r} would allow every address behind it")
     return Entry(None, network, ports)
+
+
+def _is_translated(network: IPv6Network) -> bool:
+    return network != _LOOPBACK and any(network.overlaps(each) for each in TRANSLATED)
 
 
 def _split_port(text: str) -> tuple[str, frozenset[int]]:
@@ -160,7 +137,7 @@ def _parse_ports(port: str, text: str) -> frozenset[int]:
 
 
 def _parse_host_name(host: str, text: str) -> str:
-    name = host.lower().rstrip(".")
+    name = _normalize(host)
     labels = name.split(".")
     if not all(label and label.replace("-", "").isalnum() and label.isascii() for label in labels):
         raise NetAllowInvalid(f"NET_ALLOW: {text!r} is neither a host name nor a network")

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Final
 
-import httpx
+import httpx2
 
 from config.net.errors import BodyTooLarge, HeadersTooLarge, NetFault
 
@@ -51,7 +51,7 @@ class BodyDecoder:
             raise NetFault("The response's compression is invalid.") from error
 
 
-def check_headers(response: httpx.Response, limit: int) -> str:
+def check_headers(response: httpx2.Response, limit: int) -> str:
     """Return the content encoding. Raise ``NetFault`` if it isn't supported, or headers or body are too large."""
     raw = response.headers.raw
     size = sum(len(name) + len(value) for name, value in raw)
@@ -66,7 +66,7 @@ def check_headers(response: httpx.Response, limit: int) -> str:
     return encoding
 
 
-def strip_encoding_headers(response: httpx.Response, encoding: str) -> httpx.Headers:
+def strip_encoding_headers(response: httpx2.Response, encoding: str) -> httpx2.Headers:
     """Return the headers without those that describe the encoded body."""
     headers = response.headers.copy()
     if encoding != "identity":

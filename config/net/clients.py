@@ -5,17 +5,18 @@ from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final
 
-import httpx
+import httpx2
 
 from config.env import env
 from config.net.allow import MAX_REDIRECTS, AllowList, parse_allowed
+from config.net.backends import Resolver
 from config.net.transport import (
     CROSS_ORIGIN_BODY,
     AsyncGuardedTransport,
     GuardedTransport,
-    Resolver,
     Rules,
 )
+from config.net.urls import DEFAULT_PORTS
 
 
 CONNECT_SECONDS: Final = 5.0
@@ -37,18 +38,21 @@ def build_client(
     connect: float = CONNECT_SECONDS,
     max_body: int = MAX_BODY,
     verify: bool = True,
+    http2: bool = False,
     for_models: bool = False,
     allow: Iterable[str] | None = None,
     resolver: Resolver | None = None,
-) -> httpx.AsyncClient:
+) -> httpx2.AsyncClient:
     """Build an asynchronous client.
 
-    ``timeout`` limits a whole exchange in seconds, including redirects and body; ``idle`` limits a single wait.
-    ``verify=False`` accepts any certificate, but the address is still checked. ``for_models`` allows addresses of this
-    machine if LOCAL_MODELS does. ``allow`` replaces NET_ALLOW and ``resolver`` the system's name lookup, both for
-    tests.
+    ``timeout`` limits a whole exchange in seconds, including redirects and body; ``idle`` limits a single wait, also
+    that for the first byte; ``connect`` limits an attempt to connect. ``verify=False`` accepts any certificate, but the
+    address is still checked. ``http2`` lets a server choose HTTP/2, which is not for streams that may be left early:
+    httpcore2 doesn't tell the server that nobody reads one any more until the whole client is closed. ``for_models``
+    allows addresses of this machine if LOCAL_MODELS does. ``allow`` replaces NET_ALLOW and ``resolver`` the system's
+    name lookup, both for tests.
     """
-    rules = Rules(_choose_allow_list(allow, for_models), timeout, max_body, resolver, verify)
+    rules = Rules(_choose_allow_list(allow, for_models), timeout, max_body, resolver, verify, http2)
     return _AsyncClient(
         transport=AsyncGuardedTransport(rules),
         **_build_options(timeout, idle, follow_redirects, connect),
@@ -61,12 +65,14 @@ def build_sync_client(
     follow_redirects: bool = False,
     idle: float | None = None,
     max_body: int = MAX_BODY,
+    verify: bool = True,
+    http2: bool = False,
     for_models: bool = False,
     allow: Iterable[str] | None = None,
     resolver: Resolver | None = None,
-) -> httpx.Client:
+) -> httpx2.Client:
     """Build a synchronous client. The parameters mean the same as those of ``build_client``."""
-    rules = Rules(_choose_allow_list(allow, for_models), timeout, max_body, resolver)
+    rules = Rules(_choose_allow_list(allow, for_models), timeout, max_body, resolver, verify, http2)
     return _Client(
         transport=GuardedTransport(rules), **_build_options(timeout, idle, follow_redirects)
     )
@@ -96,7 +102,7 @@ def _build_options(
 ) -> dict[str, Any]:
     wait = min(timeout, idle or timeout)
     return {
-        "timeout": httpx.Timeout(wait, connect=min(connect, timeout)),
+        "timeout": httpx2.Timeout(wait, connect=min(connect, timeout)),
         "follow_redirects": follow_redirects,
         "max_redirects": MAX_REDIRECTS,
         "trust_env": False,
@@ -109,37 +115,37 @@ class _SafeRedirects:
     """Makes a client send only harmless headers, and never a body, when a redirect leads to another origin."""
 
     def _redirect_headers(
-        self, request: httpx.Request, url: httpx.URL, method: str
-    ) -> httpx.Headers:
-        headers: httpx.Headers = super()._redirect_headers(request, url, method)  # type: ignore[misc]
+        self, request: httpx2.Request, url: httpx2.URL, method: str
+    ) -> httpx2.Headers:
+        headers: httpx2.Headers = super()._redirect_headers(request, url, method)  # type: ignore[misc]
         if not _is_same_origin(request.url, url):
             for name in [name for name in headers if name.lower() not in _HARMLESS_HEADERS]:
                 del headers[name]
         return headers
 
     def _build_redirect_request(
-        self, request: httpx.Request, response: httpx.Response
-    ) -> httpx.Request:
-        next_request: httpx.Request = super()._build_redirect_request(request, response)  # type: ignore[misc]
+        self, request: httpx2.Request, response: httpx2.Response
+    ) -> httpx2.Request:
+        next_request: httpx2.Request = super()._build_redirect_request(request, response)  # type: ignore[misc]
         has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
         keeps_body = has_body and response.status_code in _STATUSES_KEEPING_BODY
         if keeps_body and not _is_same_origin(request.url, next_request.url):
-            # ``Rules`` refuses this request when it is sent; httpx builds it even for callers that follow no redirects.
+            # ``Rules`` refuses this request when it is sent; httpx2 builds it even for callers that follow no redirects.
             next_request.extensions = {**next_request.extensions, CROSS_ORIGIN_BODY: True}
         return next_request
 
 
-class _AsyncClient(_SafeRedirects, httpx.AsyncClient):
+class _AsyncClient(_SafeRedirects, httpx2.AsyncClient):
     pass
 
 
-class _Client(_SafeRedirects, httpx.Client):
+class _Client(_SafeRedirects, httpx2.Client):
     pass
 
 
-def _is_same_origin(url: httpx.URL, other_url: httpx.URL) -> bool:
+def _is_same_origin(url: httpx2.URL, other_url: httpx2.URL) -> bool:
     return _parse_origin(url) == _parse_origin(other_url)
 
 
-def _parse_origin(url: httpx.URL) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
+def _parse_origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port or DEFAULT_PORTS.get(url.scheme)

@@ -1,11 +1,11 @@
-"""Sends a request and reads the complete response, for callers that need neither streams nor httpx types."""
+"""Sends a request and reads the complete response, for callers that need neither streams nor httpx2 types."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final
 
-import httpx
+import httpx2
 
 from config.net.clients import build_client
 from config.net.errors import BodyTooLarge, NetFault
@@ -17,14 +17,14 @@ _CONNECTION_HEADERS: Final = frozenset(
      "keep-alive", "proxy-connection", "expect"}
 )  # fmt: skip
 _MESSAGES: Final[Mapping[type[Exception], tuple[str, bool]]] = {
-    httpx.InvalidURL: ("{host} is not a valid address.", False),
-    httpx.UnsupportedProtocol: ("Only http and https URLs can be called.", False),
-    httpx.TooManyRedirects: ("{host} redirects too often.", False),
-    httpx.ConnectTimeout: ("{host} took too long to connect.", True),
-    httpx.TimeoutException: ("{host} took too long to respond.", True),
-    httpx.LocalProtocolError: ("The request is not valid HTTP.", False),
-    httpx.RemoteProtocolError: ("{host} closed the connection or doesn't speak HTTP.", True),
-    httpx.ConnectError: ("{host} could not be reached.", True),
+    httpx2.InvalidURL: ("{host} is not a valid address.", False),
+    httpx2.UnsupportedProtocol: ("Only http and https URLs can be called.", False),
+    httpx2.TooManyRedirects: ("{host} redirects too often.", False),
+    httpx2.ConnectTimeout: ("{host} took too long to connect.", True),
+    httpx2.TimeoutException: ("{host} took too long to respond.", True),
+    httpx2.LocalProtocolError: ("The request is not valid HTTP.", False),
+    httpx2.RemoteProtocolError: ("{host} closed the connection or doesn't speak HTTP.", True),
+    httpx2.ConnectError: ("{host} could not be reached.", True),
     UnicodeError: ("{host} is not a valid address.", False),
 }
 _STATUS_MESSAGES: Final[Mapping[int, str]] = {
@@ -85,7 +85,9 @@ async def send_request(
     ``build_client``. Raise ``ExchangeFailed``, whose message never contains a resolved address.
     """
     try:
-        async with build_client(follow_redirects=True, max_body=max_body, **options) as http:
+        async with build_client(
+            follow_redirects=True, max_body=max_body, http2=True, **options
+        ) as http:
             request = http.build_request(
                 method,
                 _add_params(url, params),
@@ -100,11 +102,11 @@ async def send_request(
         raise _report_too_large(max_body) from None
     except NetFault as fault:
         raise ExchangeFailed(str(fault), retryable=bool(fault.retryable)) from None
-    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         raise _describe_error(error, url) from None
 
 
-async def _read_body(response: httpx.Response, limit: int) -> bytes:
+async def _read_body(response: httpx2.Response, limit: int) -> bytes:
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
@@ -126,12 +128,12 @@ def _encode_headers(headers: Sequence[tuple[str, str]]) -> list[tuple[bytes, byt
     ]
 
 
-def _add_params(url: str, params: Sequence[tuple[str, str]]) -> httpx.URL:
+def _add_params(url: str, params: Sequence[tuple[str, str]]) -> httpx2.URL:
     """Return the URL with the parameters after its own."""
-    parsed = httpx.URL(url)
+    parsed = httpx2.URL(url)
     if not params:
         return parsed
-    return parsed.copy_with(params=httpx.QueryParams([*parsed.params.multi_items(), *params]))
+    return parsed.copy_with(params=httpx2.QueryParams([*parsed.params.multi_items(), *params]))
 
 
 def _build_body(
@@ -144,7 +146,7 @@ def _build_body(
     if form is None:
         return {} if content is None else {"content": content}
     if not multipart:
-        return {"content": str(httpx.QueryParams(list(form))).encode()}
+        return {"content": str(httpx2.QueryParams(list(form))).encode()}
     # Fields are added as parts without a file name, so that a form without files can be multipart as well.
     fields: list[tuple[str, Any]] = [(name, (None, value.encode())) for name, value in form]
     parts = [(file.field, (file.name, file.content, file.mime_type)) for file in files]
@@ -155,7 +157,7 @@ def describe_failure(error: BaseException, url: str) -> ExchangeFailed | None:
     """Return the failure that an exception of a client of this package means, or None for any other exception."""
     if isinstance(error, ExchangeFailed):
         return error
-    if isinstance(error, httpx.HTTPStatusError):
+    if isinstance(error, httpx2.HTTPStatusError):
         status = error.response.status_code
         message = _STATUS_MESSAGES.get(status, "{host} answered with the status {status}.")
         return ExchangeFailed(
@@ -165,14 +167,14 @@ def describe_failure(error: BaseException, url: str) -> ExchangeFailed | None:
         return ExchangeFailed(
             str(error), retryable=bool(error.retryable), too_large=isinstance(error, BodyTooLarge)
         )
-    if isinstance(error, httpx.HTTPError | httpx.InvalidURL):
+    if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL):
         return _describe_error(error, url)
     return None
 
 
 def _describe_error(error: Exception, url: str) -> ExchangeFailed:
     host = _format_host(url)
-    is_sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+    is_sent = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
     for kind, (message, retryable) in _MESSAGES.items():
         if isinstance(error, kind):
             return ExchangeFailed(message.format(host=host), retryable=retryable, is_sent=is_sent)
@@ -181,6 +183,6 @@ def _describe_error(error: Exception, url: str) -> ExchangeFailed:
 
 def _format_host(url: str) -> str:
     try:
-        return repr(httpx.URL(url).host[:100])
-    except httpx.InvalidURL:
+        return repr(httpx2.URL(url).host[:100])
+    except httpx2.InvalidURL:
         return "The address"

@@ -1,33 +1,31 @@
 """The transports of both clients. They apply the operator's allow list, a deadline and size limits.
 
-ssrfguard resolves the name, checks every address and connects to a checked address. The deadline is for the whole
-exchange, including redirects and the body.
+Their connections are made by the backends of ``config.net.backends``. The deadline is for the whole exchange, including
+redirects and the body.
 """
 
 import asyncio
-import socket
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Final
 
-import httpx
-from ssrfguard import Policy, SSRFGuardError
-from ssrfguard.httpx import AsyncSafeTransport, SafeTransport
+import httpcore2
+import httpx2
 
-from config.net.allow import AllowList, is_never_allowed
+from config.net.allow import AllowList
+from config.net.backends import AsyncGuardedBackend, GuardedBackend, Resolver
 from config.net.bodies import BodyDecoder, check_headers, strip_encoding_headers
 from config.net.errors import AddressRefused, NetFault, RedirectRefused, TimeIsUp
+from config.net.http2 import blame_server
+from config.net.urls import check_url, refuse
 
 
-T = TypeVar("T", SafeTransport, AsyncSafeTransport)
-Resolver = Callable[..., Iterable[tuple[int, int, int, str, Any]]]  # the shape of getaddrinfo
-
-_DEADLINE = "mnemoflow_deadline"
-CROSS_ORIGIN_BODY = "mnemoflow_cross_origin_body"
-_DEFAULT_PORTS = {"http": 80, "https": 443}
+_DEADLINE: Final = "mnemoflow_deadline"
+CROSS_ORIGIN_BODY: Final = "mnemoflow_cross_origin_body"
+_POOL: Final = {"max_connections": 100, "max_keepalive_connections": 20, "keepalive_expiry": 5.0}
 
 
 @dataclass(frozen=True)
@@ -39,62 +37,47 @@ class Rules:
     max_body: int
     resolver: Resolver | None = None  # instead of the system's name lookup
     verify: bool = True  # whether to verify the server's certificate
+    http2: bool = False  # whether a server may choose HTTP/2
 
-    def find_policy(self, request: httpx.Request) -> Policy:
-        """Return the policy for the request's URL. Raise ``RedirectRefused`` for a body to another origin."""
-        port = request.url.port or _DEFAULT_PORTS.get(request.url.scheme, 0)
-        policy = self.allowed.find_policy(request.url.host, port)
+    def check(self, request: httpx2.Request) -> None:
+        """Raise ``AddressRefused`` for the request's URL, or ``RedirectRefused`` for a body to another origin."""
+        check_url(request, self.allowed)
         if CROSS_ORIGIN_BODY in request.extensions:
             raise RedirectRefused(request=request)
-        return policy
 
-    def find_deadline(self, request: httpx.Request) -> float:
+    def find_deadline(self, request: httpx2.Request) -> float:
         """Return the deadline of the exchange. The request of a redirect inherits it in its extensions."""
         return float(request.extensions.setdefault(_DEADLINE, time.monotonic() + self.seconds))
 
-    def resolve(self, *args: Any, **options: Any) -> list[tuple[int, int, int, str, Any]]:
-        """Resolve a name like ``getaddrinfo``. Raise ``AddressRefused`` for addresses that no entry may allow."""
-        results = list((self.resolver or socket.getaddrinfo)(*args, **options))
-        addresses = (str(socket_address[0]) for *_, socket_address in results)
-        if any(is_never_allowed(address.partition("%")[0]) for address in addresses):
-            raise AddressRefused
-        return results
+    def build_pool_options(self) -> dict[str, Any]:
+        return {
+            **_POOL,
+            "ssl_context": _load_tls_context(self.verify, self.http2),
+            "http2": self.http2,
+        }
 
 
-class _GuardedTransport(Generic[T]):
-    """A transport that sends each request through an inner transport with the policy for its target."""
-
-    inner_class: type[T]
+class AsyncGuardedTransport(httpx2.AsyncHTTPTransport):
+    """The asynchronous transport. Without its own pool, httpx2's would make unguarded connections."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._inner: dict[int, T] = {}
+        self._pool = httpcore2.AsyncConnectionPool(
+            network_backend=AsyncGuardedBackend(rules.allowed, rules.resolver),
+            **rules.build_pool_options(),
+        )
 
-    def _get_inner(self, request: httpx.Request) -> T:
-        policy = self._rules.find_policy(request)
-        if id(policy) not in self._inner:
-            self._inner[id(policy)] = self.inner_class(
-                policy=policy,
-                resolver=self._rules.resolve,
-                verify=_load_tls_context(self._rules.verify),
-                trust_env=False,
-            )
-        return self._inner[id(policy)]
-
-
-class AsyncGuardedTransport(_GuardedTransport[AsyncSafeTransport], httpx.AsyncBaseTransport):
-    inner_class = AsyncSafeTransport
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         deadline = self._rules.find_deadline(request)
-        inner = self._get_inner(request)
+        self._rules.check(request)
         try:
             async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
-                response = await inner.handle_async_request(request)
+                with blame_server():
+                    response = await super().handle_async_request(request)
         except TimeoutError as error:
             raise TimeIsUp(request=request) from error
-        except (SSRFGuardError, NetFault) as error:
-            raise _describe_error(error, request) from None
+        except AddressRefused:
+            raise refuse(request) from None
         try:
             encoding = check_headers(response, self._rules.max_body)
         except NetFault:
@@ -103,23 +86,27 @@ class AsyncGuardedTransport(_GuardedTransport[AsyncSafeTransport], httpx.AsyncBa
         body = BodyDecoder(self._rules.max_body, encoding)
         return _wrap_response(response, encoding, _AsyncStream(response, body, deadline))
 
-    async def aclose(self) -> None:
-        for transport in self._inner.values():
-            await transport.aclose()
 
+class GuardedTransport(httpx2.HTTPTransport):
+    """The synchronous transport. Without its own pool, httpx2's would make unguarded connections."""
 
-class GuardedTransport(_GuardedTransport[SafeTransport], httpx.BaseTransport):
-    inner_class = SafeTransport
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._pool = httpcore2.ConnectionPool(
+            network_backend=GuardedBackend(rules.allowed, rules.resolver),
+            **rules.build_pool_options(),
+        )
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         deadline = self._rules.find_deadline(request)
         if time.monotonic() > deadline:
             raise TimeIsUp(request=request)
-        inner = self._get_inner(request)
+        self._rules.check(request)
         try:
-            response = inner.handle_request(request)
-        except (SSRFGuardError, NetFault) as error:
-            raise _describe_error(error, request) from None
+            with blame_server():
+                response = super().handle_request(request)
+        except AddressRefused:
+            raise refuse(request) from None
         try:
             encoding = check_headers(response, self._rules.max_body)
         except NetFault:
@@ -128,13 +115,9 @@ class GuardedTransport(_GuardedTransport[SafeTransport], httpx.BaseTransport):
         body = BodyDecoder(self._rules.max_body, encoding)
         return _wrap_response(response, encoding, _Stream(response, body, deadline))
 
-    def close(self) -> None:
-        for transport in self._inner.values():
-            transport.close()
 
-
-class _AsyncStream(httpx.AsyncByteStream):
-    def __init__(self, response: httpx.Response, body: BodyDecoder, deadline: float) -> None:
+class _AsyncStream(httpx2.AsyncByteStream):
+    def __init__(self, response: httpx2.Response, body: BodyDecoder, deadline: float) -> None:
         self._response, self._body, self._deadline = response, body, deadline
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -142,7 +125,8 @@ class _AsyncStream(httpx.AsyncByteStream):
         while True:
             try:
                 async with asyncio.timeout(max(0.0, self._deadline - time.monotonic())):
-                    raw = await anext(chunks, None)
+                    with blame_server():
+                        raw = await anext(chunks, None)
             except TimeoutError as error:
                 raise TimeIsUp from error
             if raw is None:
@@ -154,12 +138,17 @@ class _AsyncStream(httpx.AsyncByteStream):
         await self._response.aclose()
 
 
-class _Stream(httpx.SyncByteStream):
-    def __init__(self, response: httpx.Response, body: BodyDecoder, deadline: float) -> None:
+class _Stream(httpx2.SyncByteStream):
+    def __init__(self, response: httpx2.Response, body: BodyDecoder, deadline: float) -> None:
         self._response, self._body, self._deadline = response, body, deadline
 
     def __iter__(self) -> Iterator[bytes]:
-        for raw in self._response.stream:  # type: ignore[union-attr]
+        chunks = iter(self._response.stream)  # type: ignore[arg-type]
+        while True:
+            with blame_server():
+                raw = next(chunks, None)
+            if raw is None:
+                return
             if time.monotonic() > self._deadline:
                 raise TimeIsUp
             yield from self._body.feed(raw)
@@ -169,29 +158,21 @@ class _Stream(httpx.SyncByteStream):
 
 
 @cache
-def _load_tls_context(verify: bool) -> ssl.SSLContext:
-    """Load the certificate store once per process, because loading it may take longer than a request."""
-    return httpx.create_ssl_context(verify=verify, trust_env=False)
+def _load_tls_context(verify: bool, http2: bool) -> ssl.SSLContext:
+    """Load the certificate store once per process, because loading it may take longer than a request.
+
+    Clients with HTTP/2 have a context of their own: httpcore2 writes into it which versions are offered.
+    """
+    del http2  # only tells the contexts apart
+    return httpx2.create_ssl_context(verify=verify, trust_env=False)
 
 
 def _wrap_response(
-    response: httpx.Response, encoding: str, stream: httpx.AsyncByteStream | httpx.SyncByteStream
-) -> httpx.Response:
-    return httpx.Response(
+    response: httpx2.Response, encoding: str, stream: httpx2.AsyncByteStream | httpx2.SyncByteStream
+) -> httpx2.Response:
+    return httpx2.Response(
         response.status_code,
         headers=strip_encoding_headers(response, encoding),
         stream=stream,
         extensions=response.extensions,
-    )
-
-
-def _describe_error(error: Exception, request: httpx.Request) -> NetFault:
-    """Replace the guard's message, which contains the resolved address, by a message with the user's URL."""
-    if isinstance(error, NetFault) and not isinstance(error, AddressRefused):
-        return error
-    host = request.url.host[:100]
-    return AddressRefused(
-        f"{host!r} is blocked: only public http and https addresses on ports 80 and 443 are allowed, "
-        "plus those that the operator lists in NET_ALLOW.",
-        request=request,
     )

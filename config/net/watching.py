@@ -2,21 +2,21 @@
 
 from collections.abc import AsyncIterator, Callable
 
-import httpx
+import httpx2
 
 
 # Called with the error that ended the body, or with None at its regular end.
 OnEnd = Callable[[Exception | None], None]
 
 
-def watch_body(response: httpx.Response, on_end: OnEnd) -> None:
+def watch_body(response: httpx2.Response, on_end: OnEnd) -> None:
     """Call ``on_end`` when the body has ended, unless its reader closes it before. The body must not be read yet."""
-    if isinstance(response.stream, httpx.AsyncByteStream):
+    if isinstance(response.stream, httpx2.AsyncByteStream):
         response.stream = _WatchedStream(response.stream, on_end)
 
 
-class _WatchedStream(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream, on_end: OnEnd) -> None:
+class _WatchedStream(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream, on_end: OnEnd) -> None:
         self._stream, self._on_end = stream, on_end
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

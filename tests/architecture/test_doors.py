@@ -64,6 +64,7 @@ CLIENTS = {
     "httpx",
     "httpx2",
     "httpcore",
+    "httpcore2",
     "requests",
     "urllib.request",
     "http.client",

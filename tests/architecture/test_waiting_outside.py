@@ -32,7 +32,7 @@ class Door:
         ]  # of the requests, which are sent by this thread
         self.counts: list[int] = []
 
-    def refuse(self, _request: object) -> Any:
+    def refuse(self, _request: object) -> None:
         blocks = self._connection.atomic_blocks
         self.counts.append(sum(not block._from_testcase for block in blocks))
         raise NetFault("nobody is outside")
@@ -43,7 +43,7 @@ def test_no_route_waits_for_what_is_outside_inside_its_transaction(
     made: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     door = Door()
-    monkeypatch.setattr(transport._GuardedTransport, "_get_inner", door.refuse)
+    monkeypatch.setattr(transport.Rules, "check", lambda _rules, request: door.refuse(request))
     admin = made.principals()["admin"]
     waiting, callers = [], set()
     for rows in together(ROWS):

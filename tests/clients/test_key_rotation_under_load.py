@@ -5,7 +5,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-import httpx
+import httpx2
 
 from tests.clients.mcp.documents import DIARY
 from tests.clients.mcp.team import make_connection
@@ -54,7 +54,7 @@ class Program:
                 assert self.has_changed.wait(120)
             key = self.key
             self.used.add(key)
-            response = httpx.post(
+            response = httpx2.post(
                 f"{self.url}/api/v1/workflows/{self.workflow}/runs",
                 headers={"Authorization": f"Bearer {key}"},
                 json={
@@ -74,7 +74,7 @@ class Program:
 def test_no_conversation_is_lost_when_keys_change_under_load(live_stack: LiveStack) -> None:
     connection = make_connection(live_stack, Diary=DIARY)
     headers = {"Authorization": f"Bearer {connection.key}"}
-    listed = httpx.get(f"{live_stack.url}/api/v1/workflows", headers=headers, trust_env=False)
+    listed = httpx2.get(f"{live_stack.url}/api/v1/workflows", headers=headers, trust_env=False)
     body = listed.json()
     rows = body if isinstance(body, list) else body["items"]
     program = Program(live_stack.url, rows[0]["id"], connection.key)

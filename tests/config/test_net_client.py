@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import re
 import socket
 import threading
 import zlib
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from config import net
@@ -85,20 +86,20 @@ def page(body: bytes, status: int = 200, **headers: str) -> Callable[[Any], None
     return answer
 
 
-def fetch(site: Site, path: str, method: str = "GET", /, **options: Any) -> httpx.Response:
+def fetch(site: Site, path: str, method: str = "GET", /, **options: Any) -> httpx2.Response:
     """Both clients must agree; the asynchronous one's answer (or error) is given back."""
     settings = {name: options.pop(name) for name in ("timeout", "max_body", "allow", "resolver",
                                                      "follow_redirects") if name in options}  # fmt: skip
     settings.setdefault("allow", ("127.0.0.1:*",))
 
-    async def asynchronous() -> httpx.Response:
+    async def asynchronous() -> httpx2.Response:
         async with net.build_client(**settings) as client:
             return await client.request(method, site.url(path), **options)
 
     try:
         with net.build_sync_client(**settings) as client:
             plain = client.request(method, site.url(path), **options).content
-    except httpx.HTTPError as error:
+    except httpx2.HTTPError as error:
         with pytest.raises(type(error)):
             asyncio.run(asynchronous())
         raise
@@ -164,8 +165,31 @@ def test_redirect_into_a_forbidden_place_stops_there(site: Site) -> None:
     for target in ("http://169.254.169.254/", "http://10.0.0.1/", "http://[::1]:1/", "file:///x"):
         site.pages["/"] = page(b"", 302, Location=target)
 
-        with pytest.raises((net.AddressRefused, httpx.UnsupportedProtocol)):
+        with pytest.raises((net.AddressRefused, httpx2.UnsupportedProtocol)):
             fetch(site, "/", follow_redirects=True)
+
+
+def test_redirect_to_a_name_that_turns_inward_stops_there(site: Site) -> None:
+    """Each step of the way is looked up and checked by itself, however public the name was before."""
+    asked: list[str] = []
+
+    def turning(host: str, port: int, *_: Any) -> list[Any]:
+        asked.append(host)
+        address = "127.0.0.1" if asked.count(host) == 1 else "10.0.0.5"
+        return socket.getaddrinfo(address, port, 0, socket.SOCK_STREAM)
+
+    site.pages["/"] = page(b"", 302, Connection="close", Location=site.url("/", "turning.test"))
+
+    async def get() -> None:
+        async with net.build_client(
+            allow=("127.0.0.1:*",), resolver=turning, follow_redirects=True
+        ) as client:
+            await client.get(site.url("/", "turning.test"))
+
+    with pytest.raises(net.AddressRefused, match=r"turning\.test"):
+        asyncio.run(get())
+    assert asked == ["turning.test"] * 2
+    assert len(site.seen) == 1
 
 
 def test_redirects_are_not_followed_unless_asked(site: Site) -> None:
@@ -182,7 +206,7 @@ def test_five_redirects_are_followed_and_the_sixth_is_not(site: Site) -> None:
     assert fetch(site, "/0", follow_redirects=True).text == "there"
     site.pages["/5"] = page(b"", 302, Location="/6")
     site.pages["/6"] = page(b"too far")
-    with pytest.raises(httpx.TooManyRedirects):
+    with pytest.raises(httpx2.TooManyRedirects):
         fetch(site, "/0", follow_redirects=True)
 
 
@@ -330,6 +354,79 @@ def test_redirects_share_one_time_limit(site: Site, clock: Clock) -> None:
     # Each redirect alone is quick enough: with a limit of its own it would be one redirect too many.
     with pytest.raises(net.TimeIsUp):
         fetch(site, "/", timeout=60, follow_redirects=True)
+
+
+def test_server_that_never_answers_is_left_at_the_idle_limit(site: Site) -> None:
+    is_over = threading.Event()
+    site.pages["/"] = lambda _: is_over.wait(90) and None
+
+    async def get() -> None:
+        async with net.build_client(allow=("127.0.0.1:*",), timeout=80, idle=0.05) as client:
+            await client.get(site.url("/"))
+
+    try:
+        with pytest.raises(httpx2.ReadTimeout):
+            asyncio.run(get())
+    finally:
+        is_over.set()
+
+
+def test_lookup_that_stalls_ends_at_the_limit_for_connecting() -> None:
+    is_over = threading.Event()
+
+    def stall(*_: Any) -> list[Any]:
+        is_over.wait(90)
+        return []
+
+    async def get() -> None:
+        async with net.build_client(resolver=stall, allow=(), timeout=80, connect=0.05) as client:
+            await client.get("http://stalled.test/")
+
+    try:
+        with pytest.raises(httpx2.ConnectTimeout):
+            asyncio.run(get())
+    finally:
+        is_over.set()
+
+
+def test_next_address_is_tried_when_one_refuses(site: Site) -> None:
+    site.pages["/"] = page(b"hello")
+
+    def two(host: str, port: int, *_: Any) -> list[Any]:
+        return [
+            answer
+            for address in ("::1", "127.0.0.1")
+            for answer in socket.getaddrinfo(address, port, 0, socket.SOCK_STREAM)
+        ]
+
+    async def get() -> str:
+        options: dict[str, Any] = {"allow": ("127.0.0.0/8:*", "[::1]:*"), "resolver": two}
+        with net.build_sync_client(**options) as plain:
+            assert plain.get(site.url("/", "two.test")).text == "hello"
+        async with net.build_client(**options) as client:
+            return (await client.get(site.url("/", "two.test"))).text
+
+    assert asyncio.run(get()) == "hello"
+
+
+@pytest.mark.parametrize(
+    ("url", "advice"),
+    [
+        ("http://127.0.0.1:8291/mcp", "NET_ALLOW=127.0.0.1:8291."),
+        ("http://10.0.0.7/", "NET_ALLOW=10.0.0.7:80."),
+        ("https://[fd00::5]:8000/v1", "NET_ALLOW=[fd00::5]:8000."),
+        ("https://Models.internal:8443/v1", "NET_ALLOW=models.internal:8443."),
+        ("http://169.254.169.254/", "No entry of NET_ALLOW opens this one."),
+    ],
+)
+def test_refusal_names_the_entry_that_would_allow_it(url: str, advice: str) -> None:
+    with (
+        net.build_sync_client(allow=()) as client,
+        pytest.raises(net.AddressRefused, match=re.escape(advice)),
+    ):
+        client.get(url)
+    if "NET_ALLOW=" in advice:
+        assert net.parse_allowed([advice.partition("=")[2].rstrip(".")]).entries
 
 
 def test_cookies_are_not_kept(site: Site) -> None:

@@ -1,6 +1,7 @@
-"""Hostile addresses, through the client and through a model provider: none is ever contacted.
+"""Hostile addresses, through every client and through a model provider: none is ever contacted.
 
-A contact is a connect() the operating system saw; an audit hook counts those of this process.
+A contact is a connect() the operating system saw; an audit hook counts those of this process. What the clients do with
+servers that they may call is in ``test_net_client`` and ``test_net_http2``.
 """
 
 import socket
@@ -8,10 +9,12 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from config import net
+from config.net import transport
+from config.net.allow import AllowList
 from tests.support.documents import document, end, node, start
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import Message, ModelRequest, Origin
@@ -35,6 +38,13 @@ RECORDS: dict[str, list[str]] = {
     "six.test": ["::1"],
     "mapped.test": ["::ffff:127.0.0.1"],
     "nat64.test": ["64:ff9b::7f00:1"],
+    "nat64link.test": ["64:ff9b::a9fe:a9fe"],
+    "6to4.test": ["2002:7f00:1::"],
+    "teredo.test": ["2001:0:7f00:1:0:0:80ff:fffe"],
+    "teredoserver.test": ["2001:0:a00:1::1"],
+    "mappedlink.test": ["::ffff:169.254.169.254"],
+    "zone.test": ["fe80::1%lo"],
+    "mixedmapped.test": [PUBLIC, "::ffff:10.0.0.1"],
     "cgnat.test": ["100.64.0.9"],
     "azurewire.test": ["168.63.129.16"],
     "zero.test": ["0.0.0.0"],
@@ -57,6 +67,19 @@ HOSTILE = [
     "http://[2002:a9fe:a9fe::1]/", "http://[2001:0:7f00:1:0:0:80ff:fffe]/",
     "http://[fe80::1]/", "http://[fe80::1%25eth0]/", "http://[fec0::1]/", "http://[fd00::1]/",
     "http://six.test/", "http://mapped.test/", "http://nat64.test/",
+    "https://[::1]/", "https://[::1]:8443/", "http://[::0001]/", "http://[::1%25lo]/", "http://[::1%251]/",
+    "http://[fe80::1%eth0]/", "http://[fe80::a9fe:a9fe%25eth0]/", "http://[ff02::1%25eth0]/",
+    "http://[2606:4700::1111%25eth0]/", "http://[::ffff:0:0]/", "http://[::ffff:169.254.169.254]/",
+    "http://[::ffff:100.100.100.200]/", "http://[0:0:0:0:0:ffff:7f00:0001]/", "http://[::ffff:0a00:0001]/",
+    "http://[::169.254.169.254]/", "http://[::a00:1]/", "http://[64:ff9b::10.0.0.1]/",
+    "http://[64:ff9b:1::7f00:1]/", "http://[64:ff9b:1:ffff::a9fe:a9fe]/", "http://[2002:a00:1::1]/",
+    "http://[2002:c0a8:101::]/", "http://[2001::]/", "http://[2001:0:a9fe:a9fe::1]/",
+    "http://[2001:0:808:808:0:0:f5ff:fffe]/", "http://[2001:10::1]/", "http://[2001:db8::1]/",
+    "http://[3fff::1]/", "http://[5f00::1]/", "http://[100::1]/", "http://[fc00::1]/",
+    "http://[fdff:ffff::1]/", "http://[febf::1]/", "http://[feff::1]/", "http://[ff02::1]/",
+    "http://[ff0e::1]/", "http://[fd20:ce::254]/", "http://[fd00:ec2::23]/", "http://[::ffff:0.0.0.0]/",
+    "http://nat64link.test/", "http://6to4.test/", "http://teredo.test/", "http://teredoserver.test/",
+    "http://mappedlink.test/", "http://zone.test/",
     # metadata of the clouds
     "http://169.254.169.254/latest/meta-data/", "http://[fd00:ec2::254]/latest/meta-data/",
     "http://metadata.google.internal/computeMetadata/v1/", "http://100.100.100.200/latest/",
@@ -68,6 +91,7 @@ HOSTILE = [
     "http://intranet.test/", "http://cgnat.test/", "http://zero.test/", "http://multicast.test/",
     # one bad answer among good ones
     "http://mixed4.test/", "http://mixed6.test/", "http://mixedlink.test/",
+    "http://mixedmapped.test/",
     # disguises
     "http://public.test@127.0.0.1/", "http://user:password@public.test/", "http://127.0.0.1#@public.test/",
     "http://127.0.0.1\\@public.test/", "http://public.test:80@127.0.0.1:80/", "http:///127.0.0.1/",
@@ -78,7 +102,8 @@ HOSTILE = [
     "http://public.test:99999/", "http://public.test:0x50/",
 ]  # fmt: skip
 
-REFUSALS = (net.AddressRefused, httpx.InvalidURL, httpx.UnsupportedProtocol)
+REFUSALS = (net.AddressRefused, httpx2.InvalidURL, httpx2.UnsupportedProtocol)
+HTTP_VERSIONS = pytest.mark.parametrize("http2", [False, True], ids=["http1", "http2"])
 
 
 class _Contacts:
@@ -119,14 +144,16 @@ def resolver(host: str, port: int, *arguments: Any) -> list[Any]:
 
 
 def test_corpus_has_its_size() -> None:
-    assert len(HOSTILE) == len(set(HOSTILE)) >= 51
+    assert len(HOSTILE) == len(set(HOSTILE)) >= 128
 
 
+@HTTP_VERSIONS
 @pytest.mark.parametrize("url", HOSTILE)
 async def test_hostile_url_is_refused_by_the_client_without_contact(
-    url: str, contacts: list[Any]
+    url: str, http2: bool, contacts: list[Any]
 ) -> None:
-    async with net.build_client(allow=(), resolver=resolver, follow_redirects=True) as client:
+    options: dict[str, Any] = {"resolver": resolver, "follow_redirects": True, "http2": http2}
+    async with net.build_client(allow=(), **options) as client:
         with pytest.raises(REFUSALS) as refused:
             await client.get(url)
 
@@ -134,12 +161,63 @@ async def test_hostile_url_is_refused_by_the_client_without_contact(
     assert PUBLIC not in str(refused.value)
 
 
+@HTTP_VERSIONS
 @pytest.mark.parametrize("url", HOSTILE)
 def test_hostile_url_is_refused_by_the_sync_client_without_contact(
-    url: str, contacts: list[Any]
+    url: str, http2: bool, contacts: list[Any]
 ) -> None:
-    with net.build_sync_client(allow=(), resolver=resolver) as client, pytest.raises(REFUSALS):
+    with (
+        net.build_sync_client(allow=(), resolver=resolver, http2=http2) as client,
+        pytest.raises(REFUSALS),
+    ):
         client.get(url)
+
+    assert contacts == []
+
+
+async def test_planted_hole_is_found(contacts: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control of the corpus: with a guard that lets everything through, it is red.
+
+    pytest-socket lets loopback through and stops the rest, so that loopback in each spelling stands for all.
+    """
+    monkeypatch.setattr(AllowList, "permits", lambda *_: True)
+    monkeypatch.setattr(AllowList, "may_look_up", lambda *_: True)
+    found = []
+    for url in (
+        "http://127.0.0.1:9/",
+        "http://localtest.test:9/",
+        "http://[::1]:9/",
+        "http://0x7f.1:9/",
+    ):
+        contacts.clear()
+        for http2 in (False, True):
+            async with net.build_client(allow=(), resolver=resolver, http2=http2) as client:
+                with pytest.raises(httpx2.ConnectError):
+                    await client.get(url)
+            with (
+                net.build_sync_client(allow=(), resolver=resolver, http2=http2) as plain,
+                pytest.raises(httpx2.ConnectError),
+            ):
+                plain.get(url)
+        found.append(len(contacts))
+
+    assert found == [4] * 4
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/", "http://localtest.test:9/"])
+async def test_hole_in_the_check_of_urls_is_closed_by_that_of_addresses(
+    url: str, contacts: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each connection is decided where it is made, whatever the check before it says."""
+    monkeypatch.setattr(transport, "check_url", lambda *_: None)
+    async with net.build_client(allow=(), resolver=resolver) as client:
+        with pytest.raises(net.AddressRefused):
+            await client.get(url)
+    with (
+        net.build_sync_client(allow=(), resolver=resolver) as plain,
+        pytest.raises(net.AddressRefused),
+    ):
+        plain.get(url)
 
     assert contacts == []
 
@@ -182,12 +260,14 @@ async def test_hostile_url_in_a_workflow_fails_its_node_without_contact(
         "http://169.254.169.254/", "http://[fe80::1]/", "http://100.100.100.200/",
         "http://metadata.google.internal/", "http://mixedlink.test/", "http://168.63.129.16/",
         "http://[::ffff:169.254.169.254]/", "http://[64:ff9b::a9fe:a9fe]/", "http://zero.test/",
+        "http://[2002:a9fe:a9fe::1]/", "http://[2001:0:a9fe:a9fe::1]/", "http://[fe80::1%25eth0]/",
+        "http://zone.test/", "http://mappedlink.test/", "http://nat64link.test/", "http://[fd00:ec2::254]/",
     ],
 )  # fmt: skip
 async def test_no_entry_of_the_operator_opens_metadata(url: str, contacts: list[Any]) -> None:
     allow = (
         "metadata.google.internal:*", "mixedlink.test", "zero.test", "100.64.0.0/10:*",
-        "168.63.129.16", "fd00::/8", "10.0.0.0/8",
+        "168.63.129.16", "fd00::/8", "10.0.0.0/8", "zone.test", "mappedlink.test", "nat64link.test",
     )  # fmt: skip
     async with net.build_client(allow=allow, resolver=resolver) as client:
         with pytest.raises(net.AddressRefused):
@@ -201,6 +281,7 @@ async def test_no_entry_of_the_operator_opens_metadata(url: str, contacts: list[
     [
         "169.254.169.254", "169.254.0.0/16", "0.0.0.0/0", "::/0", "fe80::/64", "64:ff9b::/96",
         "127.0.0.1:99999", "127.0.0.1:http", "http://x", "a b", "1.2.3", "10.0.0.0/33", "*",
+        "2002::/16", "2001::/32", "::ffff:0:0/96", "::ffff:10.0.0.1", "::/96", "2000::/3", "fe80::1%eth0",
     ],
 )  # fmt: skip
 def test_entry_that_opens_too_much_or_means_nothing_is_an_error_at_once(entry: str) -> None:

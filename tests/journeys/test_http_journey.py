@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from config.env import ROOT
@@ -27,12 +27,12 @@ print("secret=" + secret)
 """
 
 
-def client_with_a_key(live_stack: LiveStack, name: str) -> httpx.Client:
+def client_with_a_key(live_stack: LiveStack, name: str) -> httpx2.Client:
     mark = f"programmer-{name}-{secrets.token_hex(8)}"
     code = MAKE_KEY % (mark, mark)
     said = live_stack.manage("shell", "--no-imports", "-c", code)
     secret = said.rpartition("secret=")[2].strip()
-    return httpx.Client(
+    return httpx2.Client(
         base_url=f"{live_stack.url}/api/v1",
         headers={"Authorization": f"Bearer {secret}"},
         timeout=30,
@@ -41,17 +41,17 @@ def client_with_a_key(live_stack: LiveStack, name: str) -> httpx.Client:
 
 
 @pytest.fixture
-def api(live_stack: LiveStack) -> Iterator[httpx.Client]:
+def api(live_stack: LiveStack) -> Iterator[httpx2.Client]:
     with client_with_a_key(live_stack, "one") as client:
         yield client
 
 
-def answer(response: httpx.Response, status: int = 200) -> Any:
+def answer(response: httpx2.Response, status: int = 200) -> Any:
     assert response.status_code == status, response.text
     return response.json()
 
 
-def events_of(api: httpx.Client, run: dict[str, Any], **headers: str) -> list[dict[str, Any]]:
+def events_of(api: httpx2.Client, run: dict[str, Any], **headers: str) -> list[dict[str, Any]]:
     """The whole stream, to its end: waits as long as the run runs."""
     found = []
     with api.stream("GET", f"/runs/{run['id']}/events", headers=headers) as response:
@@ -68,7 +68,7 @@ def events_of(api: httpx.Client, run: dict[str, Any], **headers: str) -> list[di
 
 
 def say(
-    api: httpx.Client, workflow: str, query: str, *, user: str, **more: Any
+    api: httpx2.Client, workflow: str, query: str, *, user: str, **more: Any
 ) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
     """The answer, the run afterwards, and its events as they streamed."""
     body = {"query": query, "user": user, "version": "draft", **more}
@@ -83,7 +83,7 @@ def say(
     return ended["outputs"]["answer"], ended, events
 
 
-def test_chat_over_http_tells_forgets_and_knows_again(live_stack: LiveStack, api: httpx.Client):
+def test_chat_over_http_tells_forgets_and_knows_again(live_stack: LiveStack, api: httpx2.Client):
     source = (ROOT / "workflows" / "samples" / "chatbot" / "workflow.yml").read_text()
     made = answer(api.post("/workflows", json={"document": source}), 201)
     workflow = made["workflow"]["id"]

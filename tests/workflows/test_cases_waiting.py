@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
-import httpx
+import httpx2
 import pytest
 
 from tests.journeys.test_http_journey import answer, client_with_a_key
@@ -32,14 +32,14 @@ CASES_WAIT, RUN_WAIT = 120.0, 300.0
 
 
 @pytest.fixture
-def api(live_stack: LiveStack) -> Iterator[httpx.Client]:
+def api(live_stack: LiveStack) -> Iterator[httpx2.Client]:
     with client_with_a_key(live_stack, f"waits-{uuid4().hex}") as client:
-        client.timeout = httpx.Timeout(LIMIT)
+        client.timeout = httpx2.Timeout(LIMIT)
         yield client
 
 
 @pytest.fixture
-def tests_of(api: httpx.Client) -> str:
+def tests_of(api: httpx2.Client) -> str:
     """The address of a workflow's cases, of which one passes and one fails."""
     made = answer(api.post("/workflows", json={"document": ECHO}), 201)
     address = f"/workflows/{made['workflow']['id']}/tests"
@@ -50,7 +50,7 @@ def tests_of(api: httpx.Client) -> str:
     return address
 
 
-def run_cases(api: httpx.Client, address: str, seconds: float) -> list[str]:
+def run_cases(api: httpx2.Client, address: str, seconds: float) -> list[str]:
     """Run the cases, wait as long as this for their results, and return their states."""
     results: list[dict[str, Any]] = answer(
         api.post(f"{address}/run", json={"wait_seconds": seconds}), 202
@@ -59,7 +59,7 @@ def run_cases(api: httpx.Client, address: str, seconds: float) -> list[str]:
 
 
 def test_cases_waited_for_are_answered_as_soon_as_they_are_done(
-    api: httpx.Client, tests_of: str
+    api: httpx2.Client, tests_of: str
 ) -> None:
     assert run_cases(api, tests_of, CASES_WAIT) == ["failed", "passed"]
 
@@ -74,7 +74,7 @@ def without_worker(live_stack: LiveStack) -> Iterator[None]:
 @pytest.mark.timed
 @pytest.mark.usefixtures("without_worker")
 def test_cases_nobody_drives_are_answered_queued_when_the_time_is_up(
-    api: httpx.Client, tests_of: str
+    api: httpx2.Client, tests_of: str
 ) -> None:
     began = time.monotonic()
 
@@ -84,7 +84,7 @@ def test_cases_nobody_drives_are_answered_queued_when_the_time_is_up(
     assert 0.6 <= time.monotonic() - began < 6
 
 
-def test_run_blocked_for_is_answered_with_its_end(api: httpx.Client, tests_of: str) -> None:
+def test_run_blocked_for_is_answered_with_its_end(api: httpx2.Client, tests_of: str) -> None:
     body = {"inputs": {"q": "hi"}, "response_mode": "blocking", "wait_seconds": RUN_WAIT}
 
     ended = answer(api.post(tests_of.replace("/tests", "/runs"), json={**body, "version": "draft"}))
@@ -94,7 +94,7 @@ def test_run_blocked_for_is_answered_with_its_end(api: httpx.Client, tests_of: s
 
 @pytest.mark.parametrize("place", ["/tests/run", "/runs"])
 def test_wait_longer_than_anybody_may_is_refused_by_field_with_the_limit(
-    api: httpx.Client, tests_of: str, place: str
+    api: httpx2.Client, tests_of: str, place: str
 ) -> None:
     said = answer(api.post(tests_of.replace("/tests", place), json={"wait_seconds": 3600}), 422)
 

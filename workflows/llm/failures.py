@@ -52,7 +52,7 @@ _BAD_CALL: Final = "tool_use_failed"  # the error code of Groq
 _IMAGES = re.compile(r"image|vision|multimodal|content.{0,20}(string|list|array)", re.I)
 
 _REFUSALS: Final = (net.AddressRefused, net.BodyTooLarge, net.HeadersTooLarge, net.RedirectRefused)
-# By name, because only config.net may import httpx.
+# By name, because only config.net may import httpx2.
 _TIMEOUTS: Final = frozenset(
     {"ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout", "TimeIsUp"}
 )

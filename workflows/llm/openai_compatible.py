@@ -9,7 +9,7 @@ import openai
 from openai import AsyncOpenAI
 
 from config import net
-from config.net.transport import Resolver
+from config.net.backends import Resolver
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import ModelChunk, ModelRequest, RerankRequest, RerankResult
 from workflows.llm.answer_reader import AnswerReader

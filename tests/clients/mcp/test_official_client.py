@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-import httpx
+import httpx2
 import pytest
 from mcp import ClientSession, McpError
 from mcp.client.streamable_http import streamable_http_client
@@ -27,7 +27,7 @@ def connection(_stack: LiveStack) -> Connection:
 async def connected(url: str, key: str) -> AsyncIterator[ClientSession]:
     headers = {"Authorization": f"Bearer {key}"}
     async with (
-        httpx.AsyncClient(headers=headers, timeout=60, trust_env=False) as http_client,
+        httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http_client,
         streamable_http_client(url, http_client=http_client) as (read, write, _get_session_id),
         ClientSession(read, write) as session,
     ):

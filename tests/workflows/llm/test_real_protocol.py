@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from bench.real_model import ENVIRONMENT, KEY, MODEL, install_server, run_model_server
@@ -44,7 +44,7 @@ def fake() -> Iterator[FakeOpenAI]:
 
 
 def send(base_url: str, body: dict[str, Any]) -> tuple[int, str, str]:
-    with httpx.Client(trust_env=False, timeout=120) as client:
+    with httpx2.Client(trust_env=False, timeout=120) as client:
         response = client.post(
             f"{base_url}/chat/completions", json=body, headers={"Authorization": f"Bearer {KEY}"}
         )

@@ -211,7 +211,7 @@ def resolve_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
             host = next(answers)
         return resolve(host, port, *more, **options)
 
-    monkeypatch.setattr("config.net.transport.socket.getaddrinfo", answer)
+    monkeypatch.setattr("config.net.backends.socket.getaddrinfo", answer)
     return asked
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from config import net
-from config.net.transport import Resolver
+from config.net.backends import Resolver
 from workflows.engine.errors import HttpFailed, NodeFailed
 from workflows.engine.http_responses import is_declared_file
 from workflows.engine.ports import HttpRequest, HttpResponse
