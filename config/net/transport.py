@@ -19,7 +19,7 @@ from config.net.allow import AllowList
 from config.net.backends import AsyncGuardedBackend, GuardedBackend, Resolver
 from config.net.bodies import BodyDecoder, check_headers, strip_encoding_headers
 from config.net.errors import AddressRefused, NetFault, RedirectRefused, TimeIsUp
-from config.net.http2 import blame_server
+from config.net.server_faults import blame_server
 from config.net.urls import check_url, refuse
 
 
