@@ -190,8 +190,9 @@ class Env(BaseSettings):
     signup_open: bool = False
     """lets anyone create an account; otherwise by invitation only"""
     net_allow: Words = ()
-    """internal hosts or networks that workflows may call, comma-separated CIDRs or names; link-local addresses are
-    never allowed"""
+    """internal hosts that workflows may call: names, addresses or networks, each with a port, comma-separated, e.g.
+    127.0.0.1:8291,10.1.0.0/16:8000,models.internal:*; without a port, an entry opens 80 and 443 only; link-local
+    addresses and those of cloud metadata are never allowed"""
     code_http: bool = True
     """whether Python code of workflows may send HTTP requests by ``requests``, through the same guard as its HTTP request
     nodes"""
@@ -200,6 +201,9 @@ class Env(BaseSettings):
     local_models: bool | None = None
     """whether model providers may be on this machine, such as Ollama, and local ones are offered on the page Models;
     empty: only in `manage.py up` without PUBLIC_URL, if HOST is an address of this machine"""
+    local_mcp: bool | None = None
+    """whether MCP servers may be on this machine, and local ones are offered on the page Tools; empty: only in
+    `manage.py up` without PUBLIC_URL, if HOST is an address of this machine"""
     ollama_host: str = "127.0.0.1:11434"
     """address of a local Ollama, as in its own variable of this name"""
     mcp_stdio_commands: Words = ()
@@ -286,10 +290,16 @@ class Env(BaseSettings):
     @property
     def suggests_local_models(self) -> bool:
         """Return whether ``manage.py up`` allows models on this machine: unless others may reach the site."""
-        if self.local_models is not None:
-            return self.local_models
-        is_private = self.host in ("127.0.0.1", "localhost", "::1")
-        return is_private and not self.public_url
+        return self._is_private if self.local_models is None else self.local_models
+
+    @property
+    def suggests_local_mcp(self) -> bool:
+        """Return whether ``manage.py up`` allows MCP servers on this machine: unless others may reach the site."""
+        return self._is_private if self.local_mcp is None else self.local_mcp
+
+    @property
+    def _is_private(self) -> bool:
+        return self.host in ("127.0.0.1", "localhost", "::1") and not self.public_url
 
     @property
     def embedded_database(self) -> bool:

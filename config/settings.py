@@ -261,6 +261,7 @@ NET_ALLOW = ENV.net_allow
 CODE_HTTP = ENV.code_http
 CODE_FULL_PYTHON = ENV.code_full_python
 LOCAL_MODELS = bool(ENV.local_models)
+LOCAL_MCP = bool(ENV.local_mcp)
 OLLAMA_HOST = ENV.ollama_host
 MCP_STDIO_COMMANDS = ENV.mcp_stdio_commands
 

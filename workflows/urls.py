@@ -225,6 +225,7 @@ pages: list[URLPattern | URLResolver] = [
     path("tasks/<uuid:task_id>/execute/", tasks.execute, name="execute_task"),
     path("tools/", tool_pages.index, name="tools"),
     path("tools/connect/<slug:kind>/", tool_pages.connect, name="connect_tools"),
+    path("tools/local/", tool_pages.find_local, name="local_tool_servers"),
     path("tools/local/<slug:source>/<slug:name>/", trying.try_local, name="try_local_tool"),
     path("tools/workflow/<uuid:workflow_id>/", trying.try_workflow, name="try_workflow"),
     path("tools/<uuid:connection_id>/", tool_pages.detail, name="tool_connection"),

@@ -18,7 +18,7 @@ def build_web(settings: Env, port: int, listener_fd: int | None = None) -> Progr
         inherited_fds=() if listener_fd is None else (listener_fd,),
         environment={
             "DATABASE_POOL_SIZE": str(settings.database_pool_size or 20),
-            **_pass_local_models(settings),
+            **_pass_local_choices(settings),
         },
         command=[
             sys.executable, "-m", "uvicorn", "config.asgi:application",
@@ -42,7 +42,7 @@ def build_worker(settings: Env) -> Program:
             "WORKER_THREADS": str(settings.worker_threads),
             # Celery warns root because pickle is unsafe, but this worker accepts JSON only.
             "PYTHONWARNINGS": "ignore:You're running the worker",
-            **_pass_local_models(settings),
+            **_pass_local_choices(settings),
         },
         command=[
             sys.executable, "-m", "celery", "--quiet", "-A", "config.celery", "worker",
@@ -67,8 +67,7 @@ def build_beat(settings: Env) -> Program:
     )  # fmt: skip
 
 
-def _pass_local_models(settings: Env) -> dict[str, str]:
-    """Return the decision of ``manage.py up`` as an environment variable."""
-    return (
-        {} if settings.local_models is None else {"LOCAL_MODELS": str(int(settings.local_models))}
-    )
+def _pass_local_choices(settings: Env) -> dict[str, str]:
+    """Return the decisions of ``manage.py up`` as environment variables."""
+    choices = {"LOCAL_MODELS": settings.local_models, "LOCAL_MCP": settings.local_mcp}
+    return {name: str(int(choice)) for name, choice in choices.items() if choice is not None}

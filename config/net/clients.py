@@ -40,6 +40,7 @@ def build_client(
     verify: bool = True,
     http2: bool = False,
     for_models: bool = False,
+    for_mcp: bool = False,
     allow: Iterable[str] | None = None,
     resolver: Resolver | None = None,
 ) -> httpx2.AsyncClient:
@@ -49,10 +50,12 @@ def build_client(
     that for the first byte; ``connect`` limits an attempt to connect. ``verify=False`` accepts any certificate, but the
     address is still checked. ``http2`` lets a server choose HTTP/2, which is not for streams that may be left early:
     httpcore2 doesn't tell the server that nobody reads one any more until the whole client is closed. ``for_models``
-    allows addresses of this machine if LOCAL_MODELS does. ``allow`` replaces NET_ALLOW and ``resolver`` the system's
-    name lookup, both for tests.
+    allows addresses of this machine if LOCAL_MODELS does, and ``for_mcp`` if LOCAL_MCP does. ``allow`` replaces
+    NET_ALLOW and ``resolver`` the system's name lookup, both for tests.
     """
-    rules = Rules(_choose_allow_list(allow, for_models), timeout, max_body, resolver, verify, http2)
+    may_be_local = (for_models and env().local_models) or (for_mcp and env().local_mcp)
+    allowed = _choose_allow_list(allow, may_be_local=bool(may_be_local))
+    rules = Rules(allowed, timeout, max_body, resolver, verify, http2)
     return _AsyncClient(
         transport=AsyncGuardedTransport(rules),
         **_build_options(timeout, idle, follow_redirects, connect),
@@ -72,15 +75,16 @@ def build_sync_client(
     resolver: Resolver | None = None,
 ) -> httpx2.Client:
     """Build a synchronous client. The parameters mean the same as those of ``build_client``."""
-    rules = Rules(_choose_allow_list(allow, for_models), timeout, max_body, resolver, verify, http2)
+    allowed = _choose_allow_list(allow, may_be_local=bool(for_models and env().local_models))
+    rules = Rules(allowed, timeout, max_body, resolver, verify, http2)
     return _Client(
         transport=GuardedTransport(rules), **_build_options(timeout, idle, follow_redirects)
     )
 
 
-def _choose_allow_list(allow: Iterable[str] | None, for_models: bool) -> AllowList:
+def _choose_allow_list(allow: Iterable[str] | None, *, may_be_local: bool) -> AllowList:
     allowed = _load_allow_list() if allow is None else parse_allowed(allow)
-    return _add_this_machine(allowed) if for_models and env().local_models else allowed
+    return _add_this_machine(allowed) if may_be_local else allowed
 
 
 @cache

@@ -89,6 +89,7 @@ ROWS = [
     Row("PUT", f"{ONE}/secret", "- 404 403 403 200 404", CONNECTION, {"secret": "sk-0123456789"}),
     Row("DELETE", f"{ONE}/secret", "- 404 403 403 204 404", CONNECTION),
     Row("GET", "tools/", "- 200 403 200 200 -"),
+    Row("GET", "tools/local/", "- 200 403 403 200 -"),
     Row("GET", "tools/connect/<slug:kind>/", "- 200 403 403 200 -", KIND, foreign=200),
     Row(
         "POST",

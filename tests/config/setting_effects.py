@@ -348,7 +348,15 @@ def net_allow() -> object:
 
 
 def local_models() -> object:
-    """Return whether the client of models reaches another port of this machine, and the other client doesn't."""
+    return _call_this_machine("for_models")
+
+
+def local_mcp() -> object:
+    return _call_this_machine("for_mcp")
+
+
+def _call_this_machine(purpose: str) -> object:
+    """Return whether the client for a purpose reaches another port of this machine, and the other client doesn't."""
     import asyncio
     from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -362,15 +370,15 @@ def local_models() -> object:
         threading.Thread(target=server.handle_request, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/v1"
 
-        async def call(*, for_models: bool) -> str:
-            async with net.build_client(timeout=30, for_models=for_models) as client:
+        async def call(**options: bool) -> str:
+            async with net.build_client(timeout=30, **options) as client:  # type: ignore[arg-type]
                 try:
                     await client.get(url)
                 except net.NetFault as fault:
                     return type(fault).__name__
             return "connected"
 
-        return [asyncio.run(call(for_models=True)), asyncio.run(call(for_models=False))]
+        return [asyncio.run(call(**{purpose: True})), asyncio.run(call())]
 
 
 def ollama_host() -> object:

@@ -107,6 +107,7 @@ SETTINGS: Mapping[str, Row] = {
     "code_http": Row("0", False, "CODE_HTTP"),
     "code_full_python": Row("1", True, ["FullPython", "JavaScript"]),
     "local_models": Row("1", True, ["connected", "AddressRefused"]),
+    "local_mcp": Row("1", True, ["connected", "AddressRefused"]),
     "ollama_host": Row("0.0.0.0:4711", "0.0.0.0:4711", "http://127.0.0.1:4711/v1"),
     "mcp_stdio_commands": Row(
         "git=/bin/mcp-git --repository /srv", ["git=/bin/mcp-git --repository /srv"],

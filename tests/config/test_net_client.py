@@ -358,7 +358,11 @@ def test_redirects_share_one_time_limit(site: Site, clock: Clock) -> None:
 
 def test_server_that_never_answers_is_left_at_the_idle_limit(site: Site) -> None:
     is_over = threading.Event()
-    site.pages["/"] = lambda _: is_over.wait(90) and None
+
+    def keep_silent(_: BaseHTTPRequestHandler) -> None:
+        is_over.wait(90)
+
+    site.pages["/"] = keep_silent
 
     async def get() -> None:
         async with net.build_client(allow=("127.0.0.1:*",), timeout=80, idle=0.05) as client:

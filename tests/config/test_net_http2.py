@@ -151,7 +151,7 @@ def _send_what_fits(state: h2.connection.H2Connection, number: int, body: bytes)
 
 def fetch(site: Site, path: str, method: str = "GET", /, **options: Any) -> httpx2.Response:
     """Both clients must agree; the asynchronous one's answer (or error) is given back."""
-    settings = {"verify": False, "http2": True, "allow": ("127.0.0.1:*",)}
+    settings: dict[str, Any] = {"verify": False, "http2": True, "allow": ("127.0.0.1:*",)}
     for name in ("timeout", "max_body", "allow", "follow_redirects", "http2", "resolver", "verify"):
         if name in options:
             settings[name] = options.pop(name)

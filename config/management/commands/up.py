@@ -44,7 +44,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, host: str | None, port: int | None, **options: Any) -> None:
         given_options = {key: value for key, value in (("host", host), ("port", port)) if value}
         settings = env().model_copy(update=given_options)
-        settings = settings.model_copy(update={"local_models": settings.suggests_local_models})
+        settings = settings.model_copy(
+            update={
+                "local_models": settings.suggests_local_models,
+                "local_mcp": settings.suggests_local_mcp,
+            }
+        )
         try:
             with hold_lock(find_layout(settings.mnemoflow_home).locks) as lock_file:
                 status = self._run(settings, lock_file)

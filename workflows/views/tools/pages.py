@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -23,6 +24,7 @@ from workflows.errors import InvalidValue, NameTaken
 from workflows.forms import PageForm
 from workflows.models import ConnectionKind, ToolConnection
 from workflows.services import tools
+from workflows.services.tools import local_servers
 from workflows.services.tools.workflow_tools import list_workflow_tools
 from workflows.tools.mcp.commands import list_commands
 from workflows.tools.port import load_local_tools
@@ -54,15 +56,27 @@ def index(request: HttpRequest) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
     connections = list(selectors.list_tool_connections(principal, team_id))
     table = load_local_tools()
+    can_edit = permissions.may_manage(principal, team_id)
     context = {
         "connections": connections,
         "builtin_tools": BUILTIN_TOOLS,
         "web_services": _list_web_services(connections),
         "plugin_tools": list_local_tools(table, "plugin"),
         "workflow_tools": list_workflow_tools(principal, team_id)[:MAX_WORKFLOWS],
-        "can_edit": permissions.may_manage(principal, team_id),
+        "can_edit": can_edit,
+        "finds_local": can_edit and settings.LOCAL_MCP,
     }
     return render(request, "tools/list.html", context)
+
+
+@login_required
+@require_safe
+def find_local(request: HttpRequest) -> HttpResponse:
+    """Show the MCP servers on this machine that are not connected yet."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    own_port = int(request.get_port() or 0)
+    servers = local_servers.find_local_servers(principal, team_id, own_port=own_port)
+    return render(request, "tools/_local_servers.html", {"servers": servers})
 
 
 @login_required
