@@ -73,11 +73,15 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The step of a run that makes a request: its provenance, and the idempotency key of its effect."""
+    """The step of a run that makes a request: its provenance, and the idempotency key of its effect.
+
+    ``part`` is the name of the call among those of the step, if it makes several.
+    """
 
     run_id: str
     node_id: str
     idempotency_key: str
+    part: str = ""
 
 
 @runtime_checkable

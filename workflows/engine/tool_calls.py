@@ -71,6 +71,8 @@ class Tool:
     settings: Mapping[str, Json] = field(default_factory=dict)
     # Is another one as soon as the same call would do something else: at another address, or with another account.
     version: str = ""
+    # A person's answer to what the tool asked when the same call was made before.
+    reply: "ToolReply | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,23 @@ class ToolResult:
     cost: float | None = None  # USD
 
 
+@dataclass(frozen=True, slots=True)
+class ToolReply:
+    """A person's answer to a tool. ``state`` is what the tool had given with its question."""
+
+    values: Mapping[str, Json]
+    action: str = ""
+    state: Json = None
+
+
+class ToolAsks(Exception):  # no error: the call is made again with the answer
+    """A tool wants a person's answer before it carries out a call. ``form`` is as ``engine.runtime.waits`` describes it."""
+
+    def __init__(self, form: Mapping[str, Json], state: Json) -> None:
+        self.form, self.state = form, state
+        super().__init__()
+
+
 class ToolPort(Protocol):
     """The tools that a run may use: those of its team, with the rights of the person it is for."""
 
@@ -100,7 +119,10 @@ class ToolPort(Protocol):
     async def call(
         self, tool: Tool, arguments: Mapping[str, Json], *, idempotency_key: str
     ) -> ToolResult:
-        """Call a tool. Raises ``engine.errors.ToolFailed`` if it can't be reached; what it refuses is a result."""
+        """Call a tool. Raises ``engine.errors.ToolFailed`` if it can't be reached; what it refuses is a result.
+
+        Raises ``ToolAsks`` if it wants a person's answer first. The same call is then made again with ``tool.reply``.
+        """
         ...
 
 

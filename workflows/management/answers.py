@@ -65,7 +65,7 @@ def _read_answer(node: str, form: Mapping[str, Json], given: Json) -> Answer:
         raise NodeFailed(
             "AnswerInvalid", f"The answer to {node} doesn't fit: {rejected.message}"
         ) from rejected
-    return Answer(values, action, ANSWERED_BY)
+    return Answer(values, action, ANSWERED_BY, state=form.get("state"))
 
 
 def _ask(node: str, form: Mapping[str, Json], terminal: TextIO) -> Answer:
@@ -77,7 +77,8 @@ def _ask(node: str, form: Mapping[str, Json], terminal: TextIO) -> Answer:
         values = {field.name: text for field in list_input_fields(form) if (text := _read(field))}
         action = _read_action(list_actions(form), terminal)
         try:
-            return Answer(*check_answer(form, values, action), ANSWERED_BY)
+            checked = check_answer(form, values, action)
+            return Answer(*checked, ANSWERED_BY, state=form.get("state"))
         except InputRejected as rejected:
             terminal.write(f"{rejected.message}\n")
 

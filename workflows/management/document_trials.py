@@ -129,7 +129,7 @@ async def _answer(_node: str, form: Mapping[str, Json]) -> Answer:
     """Answer a form as a person would who fills in every field and chooses the first button."""
     values = {field.name: build_sample_value(field) for field in list_input_fields(form)}
     values, action = check_answer(form, values, next(iter(list_actions(form)), ""))
-    return Answer(values, action)
+    return Answer(values, action, state=form.get("state"))
 
 
 def count_totals(trials: Sequence[Trial]) -> dict[str, int | None]:

@@ -98,7 +98,7 @@ class StepParts:
 
 def build_part_origin(run_id: str, key: StepKey) -> Origin:
     rounds = ".".join(map(str, key.rounds))
-    return Origin(run_id, key.node_id, f"{run_id}:{key.node_id}:{rounds}:{key.part}")
+    return Origin(run_id, key.node_id, f"{run_id}:{key.node_id}:{rounds}:{key.part}", key.part)
 
 
 def _to_result(record: StepRecord) -> PartResult:

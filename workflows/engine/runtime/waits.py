@@ -8,10 +8,12 @@ The form of a wait, which a person is shown:
   ``default``, ``example``, ``options`` and ``max_length``;
 - ``answerers``: who may answer, as keys of ``engine.answerers``; without any, the run's own people and whoever has the link;
 - ``remind_after``, ``escalate_after`` and ``escalate_to``: seconds until a reminder and an escalation, and its keys;
-- ``actions``: the buttons, each with ``id``, ``title`` and ``style``; a form without any has one that sends it;
+- ``actions``: the buttons, each with ``id``, ``title`` and ``style``; a form without any has one that sends it. With
+  ``declines``, a button needs no field to be filled in;
 - ``tool`` and ``arguments`` of an approval: what would be called, with the arguments that would be sent; ``cause``: why a
   person is asked although the author didn't say so, of ``FORGETS_FOR_OUTSIDE`` and ``TAKES_MEMORY_OUTSIDE``;
 - ``call`` of an approval: a digest of that call, with which the answer is valid for this call alone;
+- ``state`` of a tool's question: what the tool wants back with the answer, and nobody is shown;
 - ``node`` and ``arguments`` of an uncertain step: what was called, perhaps.
 """
 
@@ -20,7 +22,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from workflows.engine.answerers import EMAIL
@@ -81,6 +83,7 @@ class Answer:
     answered_by: str = ""
     is_timed_out: bool = False  # nobody answered until ``due_at``
     call: str = ""  # that of the form which was answered, if it asked about a call
+    state: Json = None  # that of the form which was answered, if a tool asked
 
 
 def get_asked_call(form: Mapping[str, Json] | None) -> str:
@@ -173,6 +176,8 @@ def check_answer(
                 "input.invalid", f"action must be one of the following: {allowed}", field="action"
             )
         )
+    if _declines(form, action):
+        fields = tuple(replace(each, required=False) for each in fields)
     checked: dict[str, Json] = {}
     try:
         checked = check_inputs(fields, _drop_blank(fields, values))
@@ -207,6 +212,14 @@ def list_actions(form: Mapping[str, Json]) -> dict[str, str]:
         str(item.get("id")): str(item.get("title") or item.get("id"))
         for item in form.get("actions") or ()
     }
+
+
+def _declines(form: Mapping[str, Json], action: str) -> bool:
+    """Return whether the action says no to the whole form, for which nothing has to be filled in."""
+    return any(
+        item.get("declines") is True and str(item.get("id")) == action
+        for item in form.get("actions") or ()
+    )
 
 
 def find_reply_field(form: Mapping[str, Json]) -> str | None:

@@ -118,6 +118,7 @@ def parse_answer(row: Mapping[str, Json]) -> Answer:
         row["answered_by"],
         row["is_timed_out"],
         get_asked_call(row["form"]),
+        (row["form"] or {}).get("state"),
     )
 
 

@@ -67,6 +67,7 @@ class Button:
     id: str
     title: str
     style: str
+    declines: bool = False  # nothing has to be filled in
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,13 +298,15 @@ def _iter_pieces(content: str, fields: Mapping[str, AnswerField]) -> Iterator[Pi
 
 def _build_buttons(form: Mapping[str, Any]) -> tuple[Button, ...]:
     styles = {str(item.get("id")): item.get("style") for item in form.get("actions") or ()}
+    declining = {str(item.get("id")) for item in form.get("actions") or () if item.get("declines")}
     actions = list_actions(form)
     if not actions:
         return (Button("", _("Send"), "button-main"),)
     texts = _describe_actions(str(form.get("type")))
     actions = {name: texts.get(name, title) for name, title in actions.items()}
     return tuple(
-        Button(name, title, _BUTTONS.get(str(styles[name]), "")) for name, title in actions.items()
+        Button(name, title, _BUTTONS.get(str(styles[name]), ""), name in declining)
+        for name, title in actions.items()
     )
 
 

@@ -23,6 +23,7 @@ from workflows.engine.nodes.agent.tool_node.tool_arguments import (
 )
 from workflows.engine.nodes.agent.tool_node.tool_choice import describe_choice, read_reference
 from workflows.engine.nodes.agent.tool_use.approval import AskedCall, wait_for_answer
+from workflows.engine.nodes.agent.tool_use.tool_questions import call_answered
 from workflows.engine.ports import Usage
 from workflows.engine.runtime.waits import ALLOW
 from workflows.engine.text_rendering import as_text
@@ -160,7 +161,8 @@ class ToolNode(NodeKind[ToolConfig, Prepared]):
         arguments = drop_blanks(fill_in(prepared.arguments, ctx.pool, parameters), parameters)
         if tool.needs_approval:
             _ask_for_approval(ctx, prepared, tool, arguments)
-        result = await port.call(tool, arguments, idempotency_key=ctx.origin.idempotency_key)
+        key = ctx.origin.idempotency_key
+        result = await call_answered(ctx, port, tool, arguments, idempotency_key=key)
         if result.is_error:
             raise ToolFailed(result.text[:_MAX_ERROR] or "The tool failed", retryable=True)
         ctx.stream("text", result.text)

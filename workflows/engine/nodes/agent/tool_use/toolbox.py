@@ -14,6 +14,7 @@ from workflows.engine.language.json_schema import find_schema_error
 from workflows.engine.language.values import to_json
 from workflows.engine.nodes.agent.agent_config import AgentTool, is_typed_value
 from workflows.engine.nodes.agent.tool_node.tool_arguments import is_json_parameter
+from workflows.engine.nodes.agent.tool_use.tool_questions import call_answered
 from workflows.engine.nodes.agent.tool_use.tool_results import (
     ToolOutcome,
     build_error,
@@ -88,6 +89,7 @@ class PortTool:
     port: ToolPort
     settings: Arguments
     needs_approval: bool
+    ctx: NodeContext
     is_independent: bool = True
 
     @property
@@ -109,10 +111,13 @@ class PortTool:
 
     async def call(self, arguments: Arguments, origin: Origin) -> ToolOutcome:
         try:
-            result = await self.port.call(
+            result = await call_answered(
+                self.ctx,
+                self.port,
                 self.tool,
                 self.complete(arguments),
                 idempotency_key=origin.idempotency_key,
+                part=origin.part,
             )
         except ToolFailed as fault:
             return replace(build_error(fault.message), is_untrusted=self.tool.is_untrusted)
@@ -273,7 +278,7 @@ def _build_tool(
     settings = {**tool.settings, **dict(_iter_settings(entry, ctx, tool.spec.parameters))}
     # The port is told of it, too, so that it refuses to call what was changed after a person allowed it.
     tool = replace(tool, needs_approval=entry.needs_approval or tool.needs_approval)
-    return PortTool(spec, tool, port, settings, tool.needs_approval)
+    return PortTool(spec, tool, port, settings, tool.needs_approval, ctx)
 
 
 def _choose_names(tools: Sequence[Tool], own_names: Iterable[str]) -> list[str]:
