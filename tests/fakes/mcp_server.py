@@ -1,9 +1,11 @@
 """A small MCP server on loopback that speaks JSON-RPC over HTTP, and misbehaves as a test tells it.
 
+It knows no revision after 2025-06-18; ``tests.fakes.mcp_servers`` has servers of each, written with the official package.
+
 with FakeMcp(tools=[{"name": "add", ...}]) as server:
     server.answers["tools/call"] = lambda message: {"content": [{"type": "text", "text": "3"}]}
     ... server.url ...
-    assert server.messages[0]["method"] == "initialize"
+    assert server.messages[1]["method"] == "initialize"
 """
 
 import json
@@ -70,7 +72,10 @@ class FakeMcp:
 
     def answer(self, message: Message) -> Raw:
         answer = self.answers.get(message.get("method", ""))
-        result = answer(message) if answer else None
+        if answer is None:  # as a server of an earlier revision answers ``server/discover``
+            error = {"code": -32601, "message": "Method not found"}
+            return Raw(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}).encode())
+        result = answer(message)
         if isinstance(result, Raw):
             return result
         response = {"jsonrpc": "2.0", "id": message["id"], "result": result}

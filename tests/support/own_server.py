@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import uvicorn
 
@@ -32,10 +32,12 @@ class MovableClock(asyncio.SelectorEventLoop):
 
 
 @contextmanager
-def run_server(application: Any) -> Iterator[tuple[str, MovableClock]]:
+def run_server(
+    application: Any, *, lifespan: Literal["on", "off"] = "off"
+) -> Iterator[tuple[str, MovableClock]]:
     """Serve an application, and give the address and the clock by which the server waits."""
     config = uvicorn.Config(
-        application, host="127.0.0.1", port=0, lifespan="off", ws="none", log_level="critical",
+        application, host="127.0.0.1", port=0, lifespan=lifespan, ws="none", log_level="critical",
         access_log=False,
     )  # fmt: skip
     server = uvicorn.Server(config)

@@ -64,6 +64,7 @@ from workflows.execution.rounds.whole_run import WholeRun, load_whole_run
 from workflows.execution.run_setup import Setup, load_setup
 from workflows.execution.threads import run_in_thread
 from workflows.sandbox.places import run_for
+from workflows.tools.kept_connections import keep_connections
 
 
 log = logging.getLogger(__name__)
@@ -212,7 +213,9 @@ class _Attempt:
             run_plan = partial(run_plan, seeds=missing_steps, pause_control=pause_control)
             await record_run_start(claim, self.prepared)
         try:
-            result = await run_plan(answers=await self._load_answers(), begun_steps=begun_steps)
+            async with keep_connections():
+                answers = await self._load_answers()
+                result = await run_plan(answers=answers, begun_steps=begun_steps)
         except EngineFault as fault:
             if self.execution.lost is not None:
                 await self.handle_interruption()

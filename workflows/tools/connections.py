@@ -11,9 +11,17 @@ from accounts.tenancy import tenant
 from config.encryption.crypto import decrypt
 from workflows.engine.errors import ToolFailed
 from workflows.engine.language.document import Json
-from workflows.engine.tool_calls import Tool, ToolReference, ToolResult, ToolSource, ToolSpec
+from workflows.engine.tool_calls import (
+    Tool,
+    ToolAsks,
+    ToolReference,
+    ToolReply,
+    ToolResult,
+    ToolSource,
+    ToolSpec,
+)
 from workflows.models import ConnectionKind, ToolConnection
-from workflows.tools.echoed_secrets import build_cleaner, clean_result
+from workflows.tools.echoed_secrets import build_cleaner, clean_question, clean_result
 from workflows.tools.mcp.commands import STDIO_SCHEME
 from workflows.tools.openapi.calls import call_operation
 from workflows.tools.openapi.security import Security
@@ -140,9 +148,11 @@ async def call_connection_tool(
                 clean=clean,
             )
         else:
-            result = await _call_mcp(connection, operation, arguments, idempotency_key)
+            result = await _call_mcp(connection, operation, arguments, idempotency_key, tool.reply)
     except ToolFailed as fault:
         raise ToolFailed(clean(fault.message), retryable=fault.retryable) from None
+    except ToolAsks as asked:
+        raise clean_question(asked, clean) from None
     return clean_result(result, clean)
 
 
@@ -151,18 +161,21 @@ async def _call_mcp(
     operation: Operation,
     arguments: Mapping[str, Json],
     idempotency_key: str,
+    reply: ToolReply | None,
 ) -> ToolResult:
     # Inline import: the package takes a third of a second to import, and few processes call MCP servers.
     from workflows.tools.mcp import session  # noqa: PLC0415
 
     server = build_server(connection.url, connection.security, connection.secret)
-    return await session.call_tool(server, operation, arguments, idempotency_key=idempotency_key)
+    return await session.call_tool(
+        server, operation, arguments, idempotency_key=idempotency_key, reply=reply
+    )
 
 
-def build_server(url: str, security: Security, secret: str | None) -> Any:  # mcp.session.Server
+def build_server(url: str, security: Security, secret: str | None) -> Any:  # mcp.servers.Server
     """Return the server at a URL, with the secret as a header, or as a variable if it is a process."""
     # Inline import: as in _call_mcp.
-    from workflows.tools.mcp.session import Server  # noqa: PLC0415
+    from workflows.tools.mcp.servers import Server  # noqa: PLC0415
 
     if not secret:
         return Server(url)

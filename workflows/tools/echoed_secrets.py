@@ -19,7 +19,7 @@ from urllib.parse import unquote_plus
 
 from config.redaction import Redactor, list_forms
 from workflows.engine.language.document import Json
-from workflows.engine.tool_calls import ToolResult
+from workflows.engine.tool_calls import ToolAsks, ToolResult
 from workflows.tools.openapi.security import Security
 
 
@@ -51,6 +51,13 @@ def build_cleaner(secret: str | None, security: Security) -> Clean:
 def clean_result(result: ToolResult, clean: Clean) -> ToolResult:
     data = [_clean_value(value, clean) for value in result.data]
     return replace(result, text=clean(result.text), data=data)
+
+
+def clean_question(asked: ToolAsks, clean: Clean) -> ToolAsks:
+    """Return the question as people may see it. Its state goes back to its server as it came."""
+    return ToolAsks(
+        {name: _clean_value(value, clean) for name, value in asked.form.items()}, asked.state
+    )
 
 
 def _list_secrets(secret: str, security: Security) -> tuple[str, ...]:

@@ -237,7 +237,11 @@ async def test_sampling_and_elicitation_are_refused():
     with FakeMcp() as server:
         server.answers["tools/call"] = ask
         answer = await call_tool(Server(server.url), ADDING, {"a": 1, "b": 2})
-        initialize = server.messages[0]["params"]
+        [initialize] = [
+            message["params"]
+            for message in server.messages
+            if message.get("method") == "initialize"
+        ]
     replies = {message["id"]: message for message in server.messages if "method" not in message}
 
     assert answer.text == "done"

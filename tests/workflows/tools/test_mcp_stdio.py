@@ -41,12 +41,14 @@ if mode in CHILDREN:
 for line in sys.stdin:
     message = json.loads(line)
     if "id" not in message: continue
-    result = {
+    results = {
         "initialize": {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "local", "version": "1"}},
         "tools/list": {"tools": [{"name": "show", "inputSchema": {"type": "object"}}]},
         "tools/call": {"content": [{"type": "text", "text": json.dumps(dict(os.environ))}]},
-    }[message["method"]]
-    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+    }
+    known = message["method"] in results
+    answer = {"result": results[message["method"]]} if known else {"error": {"code": -32601, "message": "Method not found"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
 if mode == "stays": stay()
 """
 

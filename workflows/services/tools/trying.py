@@ -16,7 +16,7 @@ from workflows import permissions
 from workflows.engine.errors import ToolFailed
 from workflows.engine.language.document import Document, Json
 from workflows.engine.sub_workflows.form import check_call
-from workflows.engine.tool_calls import ToolReference, ToolResult, ToolSource
+from workflows.engine.tool_calls import ToolAsks, ToolReference, ToolResult, ToolSource
 from workflows.engine.tools.port import LocalTools
 from workflows.errors import InvalidValue
 from workflows.execution.ports.http import GuardedHttp
@@ -101,6 +101,9 @@ def _call(call: Callable[[], Coroutine[object, object, ToolResult]]) -> ToolResu
             return async_to_sync(call)()
     except ToolFailed as fault:
         return ToolResult(str(fault), is_error=True)
+    except ToolAsks as asked:
+        sentence = _("The server asks a person before it answers. A run shows this question:")
+        return ToolResult(f"{sentence}\n\n{asked.form['content']}")
 
 
 async def _run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

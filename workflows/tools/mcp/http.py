@@ -1,62 +1,104 @@
-"""The streamable HTTP transport of MCP over the guarded client."""
+"""The transports of MCP over HTTP, with the guarded client."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from config import net
 from workflows.engine.errors import ToolFailed
-from workflows.tools.mcp.streams import Streams
+from workflows.tools.mcp.streams import Spent, Streams
 
 
 MAX_RESPONSE: Final = 4 * 1024 * 1024
-MAX_REQUESTS: Final = 60  # of one session; a server can make the package ask again and again
+MAX_EXCHANGES: Final = 60  # of one call; a server can make the package ask again and again
+SSE_SECONDS: Final = 3600.0  # of the one stream on which a server of 2024-11-05 sends everything
+MAX_STREAM: Final = 64 * 1024 * 1024
+
+Header = tuple[str, str]
 
 
 @asynccontextmanager
 async def open_http(
     url: str,
+    spent: Spent,
     seconds: float,
-    header: tuple[str, str] | None = None,
+    header: Header | None = None,
     *,
     stop: Callable[[str], None],
 ) -> AsyncIterator[Streams]:
     """Open the streams of a session. ``header`` shows the credential; redirects to other sites are not followed.
 
     ``stop`` is called with the reason why no answer will come, for which the package would wait until its time is up.
+    The package would open a second, endless stream by GET for notifications, which nobody here reads: it is refused.
     """
 
-    def explain_end(error: Exception | None) -> None:
-        failure = net.describe_failure(error, url) if error else None
-        stop(str(failure) if failure else "The MCP server closed the connection before it answered")
-
-    async def watch(response: Any) -> None:  # httpx.Response: only config.net imports httpx
+    async def watch(response: Any) -> None:  # httpx2.Response: only config.net imports httpx2
+        if response.status_code >= 400:
+            spent.refusal = response.status_code
         if response.headers.get("content-type", "").startswith("text/event-stream"):
-            net.watch_body(response, explain_end)
+            net.watch_body(response, _explain_end(url, stop))
+
+    async def check(request: Any) -> None:  # httpx2.Request
+        if request.method == "GET":
+            raise net.NetFault("Streams of notifications are not read.", request=request)
+        _count(spent)
 
     async with net.build_client(timeout=seconds, max_body=MAX_RESPONSE) as client:
         if header:
             client.headers[header[0]] = header[1]
-        client.event_hooks = {"request": [_Budget(url).check], "response": [watch]}
-        async with streamable_http_client(url, http_client=client) as (reading, writing, _get_id):
-            yield reading, writing
+        client.event_hooks = {"request": [check], "response": [watch]}
+        async with streamable_http_client(
+            url, http_client=client, max_sse_event_size=MAX_RESPONSE
+        ) as streams:
+            yield streams
 
 
-class _Budget:
-    """Counts the requests of a session.
+@asynccontextmanager
+async def open_sse(
+    url: str,
+    spent: Spent,
+    seconds: float,
+    header: Header | None = None,
+    *,
+    stop: Callable[[str], None],
+) -> AsyncIterator[Streams]:
+    """Open the streams of a session as servers of 2024-11-05 have them: requests by POST, and all answers by one GET."""
 
-    The package opens a second, endless stream by GET for notifications, which nobody here reads: it is refused.
-    """
+    async def watch(response: Any) -> None:  # httpx2.Response
+        if response.headers.get("content-type", "").startswith("text/event-stream"):
+            net.watch_body(response, _explain_end(url, stop))
+        elif response.status_code >= 400:
+            spent.refusal = response.status_code
+            stop(f"The MCP server answered with the status {response.status_code}")
 
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._remaining = MAX_REQUESTS
+    async def check(_request: Any) -> None:
+        _count(spent)
 
-    async def check(self, request: Any) -> None:  # httpx.Request: only config.net imports httpx
-        self._remaining -= 1
-        if request.method == "GET":
-            raise net.NetFault("Streams of notifications are not read.", request=request)
-        if self._remaining < 0:
-            raise ToolFailed("The MCP server needs too many requests")
+    def build_client(headers: Any = None, timeout: Any = None, auth: Any = None) -> Any:
+        client = net.build_client(timeout=SSE_SECONDS, idle=SSE_SECONDS, max_body=MAX_STREAM)
+        client.headers.update(headers or {})
+        client.event_hooks = {"request": [check], "response": [watch]}
+        return client
+
+    headers = {header[0]: header[1]} if header else None
+    async with sse_client(
+        url, headers, timeout=seconds, httpx_client_factory=build_client
+    ) as streams:
+        yield streams
+
+
+def _count(spent: Spent) -> None:
+    spent.exchanges += 1
+    if spent.exchanges > MAX_EXCHANGES:
+        raise ToolFailed("The MCP server needs too many requests")
+
+
+def _explain_end(url: str, stop: Callable[[str], None]) -> Callable[[Exception | None], None]:
+    def explain(error: Exception | None) -> None:
+        failure = net.describe_failure(error, url) if error else None
+        stop(str(failure) if failure else "The MCP server closed the connection before it answered")
+
+    return explain

@@ -17,15 +17,15 @@ def build_result(answer: types.CallToolResult) -> ToolResult:
     texts = [_format_part(part) for part in answer.content[:MAX_PARTS]]
     if len(answer.content) > MAX_PARTS:
         texts.append(f"[Cut: {len(answer.content) - MAX_PARTS:,} more parts]")
-    data = limit_data(answer.structuredContent) if answer.structuredContent is not None else ()
-    return ToolResult(shorten_text("\n".join(texts)), data=data, is_error=answer.isError)
+    data = limit_data(answer.structured_content) if answer.structured_content is not None else ()
+    return ToolResult(shorten_text("\n".join(texts)), data=data, is_error=bool(answer.is_error))
 
 
 def _format_part(part: types.ContentBlock) -> str:
     if isinstance(part, types.TextContent):
         return part.text
     if isinstance(part, types.ImageContent | types.AudioContent):
-        media_type = clean_text(part.mimeType, 100)
+        media_type = clean_text(part.mime_type, 100)
         return f"[A file of type {media_type}, {len(part.data) * 3 // 4:,} bytes; it is not shown]"
     if isinstance(part, types.EmbeddedResource):
         resource = part.resource

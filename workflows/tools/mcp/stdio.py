@@ -16,16 +16,16 @@ from uuid import uuid4
 import anyio
 import anyio.to_thread
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCMessage
+from mcp.types import jsonrpc_message_adapter
 
 from workflows.engine.errors import ToolFailed
 from workflows.tools.mcp.commands import list_commands
 from workflows.tools.mcp.processes import SESSION_VARIABLE, kill_session, list_descendants
-from workflows.tools.mcp.streams import Streams
+from workflows.tools.mcp.streams import Spent, Streams
 
 
 MAX_LINE: Final = 4 * 1024 * 1024
-MAX_TOTAL: Final = 16 * 1024 * 1024  # of one session
+MAX_TOTAL: Final = 16 * 1024 * 1024  # of one call
 GRACE_SECONDS: Final = 2.0
 _KILL_SECONDS: Final = 10.0  # until a killed process is gone, on a busy machine
 
@@ -34,7 +34,9 @@ _INHERITED: Final = ("PATH", "LANG", "LC_ALL", "TZ")
 
 
 @asynccontextmanager
-async def open_stdio(name: str, variable: tuple[str, str] | None = None) -> AsyncIterator[Streams]:
+async def open_stdio(
+    name: str, spent: Spent, variable: tuple[str, str] | None = None
+) -> AsyncIterator[Streams]:
     """Start the command of this name and open the streams of a session with it."""
     command = list_commands().get(name)
     if command is None:
@@ -59,7 +61,7 @@ async def open_stdio(name: str, variable: tuple[str, str] | None = None) -> Asyn
     except (OSError, ValueError):
         raise ToolFailed(f"The command {name!r} could not be started") from None
     try:
-        async with _open_streams(process) as streams:
+        async with _open_streams(process, spent) as streams:
             yield streams
     finally:
         with anyio.CancelScope(shield=True):
@@ -67,23 +69,22 @@ async def open_stdio(name: str, variable: tuple[str, str] | None = None) -> Asyn
 
 
 @asynccontextmanager
-async def _open_streams(process: subprocess.Process) -> AsyncIterator[Streams]:
+async def _open_streams(process: subprocess.Process, spent: Spent) -> AsyncIterator[Streams]:
     to_session, reading = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     writing, from_session = anyio.create_memory_object_stream[SessionMessage](0)
 
     async def read(stdout: StreamReader) -> None:
-        total = 0
         async with to_session:
             while line := await _read_line(stdout):
-                total += len(line)
-                if total > MAX_TOTAL:
+                spent.bytes += len(line)
+                if spent.bytes > MAX_TOTAL:
                     raise ToolFailed("The MCP server sent too much")
                 await to_session.send(_parse_message(line))
 
     async def write(stdin: StreamWriter) -> None:
         async with from_session:
             async for message in from_session:
-                text = message.message.model_dump_json(by_alias=True, exclude_none=True)
+                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 stdin.write(text.encode() + b"\n")
                 with suppress(ConnectionError):
                     await stdin.drain()
@@ -106,7 +107,7 @@ async def _read_line(stdout: StreamReader) -> bytes:
 
 def _parse_message(line: bytes) -> SessionMessage | Exception:
     try:
-        return SessionMessage(JSONRPCMessage.model_validate_json(line))
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as error:
         return error
 

@@ -1,54 +1,102 @@
 """The streams between a transport and a session, and the filter of what a server sends."""
 
 from collections.abc import Callable
-from typing import Final
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Final, Self
 
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 
-Reading = MemoryObjectReceiveStream[SessionMessage | Exception]
-Writing = MemoryObjectSendStream[SessionMessage]
+# Streams of anyio, or those with which the package wraps them.
+Reading = Any
+Writing = Any
 Streams = tuple[Reading, Writing]
 
-MAX_MESSAGES: Final = 1000  # of one session, notifications included
+MAX_MESSAGES: Final = 1000  # of one call, notifications included
 MAX_REQUESTS: Final = 20  # of the server; each is answered with a refusal
 MAX_ID: Final = 20
+
+
+@dataclass
+class Spent:
+    """What a server has used since the last call began, of which there is a limit: several calls share a connection."""
+
+    messages: int = 0
+    requests: int = 0  # of the server
+    exchanges: int = 0  # over HTTP
+    bytes: int = 0  # of a process
+    refusal: int = 0  # the status with which the server refused an exchange over HTTP
+    # The ids of all requests that were made, which stay few: those of one run.
+    ids: set[str] = field(default_factory=set)
+
+    def begin_call(self) -> None:
+        self.messages = self.requests = self.exchanges = self.bytes = self.refusal = 0
+
+
+class NotedWriting:
+    """Sends the messages of a session to its transport, and notes the ids of its requests."""
+
+    def __init__(self, inner: Writing, spent: Spent) -> None:
+        self._inner, self._spent = inner, spent
+
+    async def send(self, message: SessionMessage) -> None:
+        if isinstance(message.message, JSONRPCRequest):
+            self._spent.ids.add(str(message.message.id))
+        await self._inner.send(message)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
 
 
 async def filter_messages(
     source: Reading,
     target: MemoryObjectSendStream[SessionMessage | Exception],
+    spent: Spent,
     stop: Callable[[str], None],
 ) -> None:
     """Pass responses and requests on to the session, and drop notifications. Call ``stop`` for invalid messages.
 
     The session would ignore or log a message that it can't read, and wait for an answer until its time is up.
     """
-    count = requests = 0
     async with source, target:
         async for message in source:
-            count += 1
-            requests += _is_kind(message, JSONRPCRequest)
-            if count > MAX_MESSAGES or requests > MAX_REQUESTS:
+            spent.messages += 1
+            spent.requests += _is_kind(message, JSONRPCRequest)
+            if spent.messages > MAX_MESSAGES or spent.requests > MAX_REQUESTS:
                 stop("The MCP server sent too many messages")
             elif isinstance(message, Exception):
                 stop("The MCP server sent a message that is not valid")
-            elif _has_unusual_id(message):
+            elif _is_unasked(message, spent.ids):
                 stop("The MCP server answered a request that was not made")
             elif not _is_kind(message, JSONRPCNotification):
                 await target.send(message)
 
 
 def _is_kind(message: SessionMessage | Exception, kind: type) -> bool:
-    return isinstance(message, SessionMessage) and isinstance(message.message.root, kind)
+    return isinstance(message, SessionMessage) and isinstance(message.message, kind)
 
 
-def _has_unusual_id(message: SessionMessage) -> bool:
-    """Return whether this is an answer with an id that the session can't have made: its ids are small numbers."""
-    content = message.message.root
+def _is_unasked(message: SessionMessage, ids: set[str]) -> bool:
+    """Return whether this is an answer to a request that the session has not made."""
+    content = message.message
     if not isinstance(content, JSONRPCResponse | JSONRPCError):
         return False
-    text = str(content.id)
-    return len(text) > MAX_ID or not (text.isascii() and text.isdigit())
+    text = str(content.id)[: MAX_ID + 1]
+    with suppress(ValueError):  # a server may send the number as another spelling of it
+        text = str(int(text)) if text.isascii() else text
+    return text not in ids

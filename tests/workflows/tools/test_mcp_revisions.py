@@ -1,0 +1,165 @@
+"""Real MCP servers of each revision: the same calls, one connection for a run, and questions to a person."""
+
+import asyncio
+
+import pytest
+
+from tests.fakes.mcp_servers import NEW, OLD, OLDEST, REVISIONS, ServedMcp, serve_mcp
+from tests.support.waiting import LIMIT, until_async
+from workflows.engine.errors import ToolFailed
+from workflows.engine.tool_calls import ToolAsks, ToolReply, ToolResult
+from workflows.tools.kept_connections import keep_connections
+from workflows.tools.mcp.session import Server, call_tool, list_tools
+from workflows.tools.operations import Operation
+
+
+pytestmark = pytest.mark.usefixtures("loopback")
+
+every_revision = pytest.mark.parametrize("revision", REVISIONS)
+
+
+def operation(name: str) -> Operation:
+    parameters = {"type": "object", "properties": {}}
+    return Operation(name, "", parameters, {"name": name})
+
+
+async def find(served: ServedMcp, name: str) -> Operation:
+    """Return a tool as a connection has stored it."""
+    listing = await list_tools(Server(served.url))
+    return next(each for each in listing.operations if each.name == name)
+
+
+async def add(served: ServedMcp, tool: Operation, key: str = "k") -> ToolResult:
+    return await call_tool(Server(served.url), tool, {"a": 1, "b": 2}, idempotency_key=key)
+
+
+@every_revision
+async def test_tools_are_listed_called_and_refused(revision: str) -> None:
+    with serve_mcp(revision) as served:
+        listing = await list_tools(Server(served.url))
+        answer = await add(served, listing.operations[0])
+        refusal = await call_tool(Server(served.url), operation("refuse"), {})
+
+    assert listing.title == "served"
+    assert [each.name for each in listing.operations] == [
+        "add",
+        "wait",
+        "refuse",
+        "order",
+        "sample",
+    ]
+    assert (answer.text, list(answer.data), answer.is_error) == ("3", [{"sum": 3}], False)
+    assert (refusal.text, refusal.is_error) == ("not today", True)
+    assert [(call.name, call.key) for call in served.calls] == [("add", "k"), ("refuse", None)]
+
+
+@every_revision
+async def test_slow_call_is_given_up_and_the_server_is_told(revision: str) -> None:
+    with serve_mcp(revision) as served:
+        waiting = asyncio.create_task(call_tool(Server(served.url), operation("wait"), {}))
+        await until_async(lambda: served.requests["tools/call"] == 1)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        try:
+            await until_async(served.was_cancelled.is_set)
+        finally:
+            served.may_answer.set()
+
+
+@every_revision
+async def test_calls_of_a_run_share_a_connection(revision: str) -> None:
+    begins = {NEW: "new server/discover", OLD: "DELETE", OLDEST: "GET"}[revision]
+    with serve_mcp(revision) as served:
+        tool = await find(served, "add")
+        before = served.requests[begins]
+        async with keep_connections():
+            first = await add(served, tool)
+            later = await asyncio.gather(*(add(served, tool, f"{n}") for n in range(3)))
+
+        await until_async(lambda: served.requests[begins] > before)
+        assert served.requests[begins] == before + 1
+    assert [each.text for each in (first, *later)] == ["3"] * 4
+    assert sorted(str(call.key) for call in served.calls) == ["0", "1", "2", "k"]
+
+
+async def test_session_that_the_server_has_forgotten_is_opened_again() -> None:
+    with serve_mcp(OLD) as served:
+        tool = await find(served, "add")
+        async with keep_connections():
+            await add(served, tool)
+            served.forgets_sessions = True
+            again = await add(served, tool, "again")
+
+    assert again.text == "3"
+    assert [call.key for call in served.calls] == ["k", "again"]
+
+
+async def test_list_is_asked_for_again_when_its_time_is_up() -> None:
+    counts = []
+    for ttl_ms in (3_600_000, 0):
+        with serve_mcp(NEW, ttl_ms=ttl_ms) as served:
+            tool = await find(served, "add")
+            for _run in range(3):
+                async with keep_connections():
+                    await add(served, tool)
+                    await add(served, tool)
+            counts.append(served.requests["tools/list"] - 1)
+
+    assert counts == [1, 3]
+
+
+async def test_tool_that_its_server_has_changed_is_not_called() -> None:
+    with serve_mcp(NEW) as served:
+        tool = await find(served, "add")
+        served.schema = {**served.schema, "required": []}
+
+        with pytest.raises(ToolFailed, match="has changed the tool add"):
+            await add(served, tool)
+
+    assert served.calls == []
+
+
+async def test_question_of_a_server_becomes_a_form_and_the_answer_goes_with_the_call() -> None:
+    with serve_mcp(NEW) as served:
+        with pytest.raises(ToolAsks) as asked:
+            await call_tool(Server(served.url), operation("order"), {}, idempotency_key="k")
+        form, state = asked.value.form, asked.value.state
+        replies = [
+            ToolReply({"size": "L", "count": 2, "gift": False}, "accept", state),
+            ToolReply({"size": "L", "count": None, "gift": None}, "accept", state),
+            ToolReply({}, "decline", state),
+            ToolReply({}, "", state),  # nobody answered in time
+        ]
+        texts = [
+            (await call_tool(Server(served.url), operation("order"), {}, reply=reply)).text
+            for reply in replies
+        ]
+
+    assert form["content"] == "**order**\n\n    Which size?"
+    assert [(each["name"], each["type"], each["required"]) for each in form["inputs"]] == [
+        ("size", "select", True), ("count", "number", False), ("gift", "checkbox", False),
+    ]  # fmt: skip
+    assert [action["id"] for action in form["actions"]] == ["accept", "decline"]
+    assert texts == [
+        "basket 7: accept {'size': 'L', 'count': 2, 'gift': False}",
+        "basket 7: accept {'size': 'L'}",
+        "basket 7: decline None",
+        "basket 7: cancel None",
+    ]
+
+
+async def test_server_that_wants_a_model_is_refused() -> None:
+    match = "sampling/createMessage, which is not offered"
+    with serve_mcp(NEW) as served, pytest.raises(ToolFailed, match=match):
+        await call_tool(Server(served.url), operation("sample"), {})
+
+
+@every_revision
+async def test_credential_goes_with_every_request(revision: str) -> None:
+    header = ("Authorization", "Bearer t0ken")
+    with serve_mcp(revision) as served:
+        await call_tool(Server(served.url, header=header), operation("refuse"), {})
+
+        await asyncio.wait_for(until_async(lambda: served.headers), LIMIT)
+    assert {headers.get("authorization") for headers in served.headers} == {"Bearer t0ken"}

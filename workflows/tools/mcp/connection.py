@@ -1,0 +1,200 @@
+"""A connection with an MCP server: one session, whose calls may come from several tasks and at the same time.
+
+The session lives in a task of its own, because the package wants it to be opened and closed by the same one. It speaks the
+revision 2026-07-28, in which each request stands for itself; with servers that don't know it, the handshake of the earlier
+revisions; and with those that refuse that over HTTP, the transport of 2024-11-05.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Final, TypeVar
+
+import anyio
+from mcp import ClientSession, types
+from mcp.shared.exceptions import MCPError
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from workflows.engine.errors import ToolFailed
+from workflows.tools.mcp.faults import describe_error, is_refusal_of_transport
+from workflows.tools.mcp.listings import KnownTools
+from workflows.tools.mcp.servers import Server
+from workflows.tools.mcp.streams import NotedWriting, Spent, Streams, filter_messages
+
+
+CLOSE_SECONDS: Final = 15.0  # until a session that doesn't end by itself is cancelled
+# A call learns from the end of its session why it got no answer.
+_REASON_SECONDS: Final = 2.0
+
+T = TypeVar("T")
+Open = Callable[[Spent, float, Callable[[str], None]], AbstractAsyncContextManager[Streams]]
+
+
+class Connection:
+    """A session with a server. ``tools`` are those that it has listed for this connection."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.tools: KnownTools | None = None
+        self.spent = Spent()
+        self._stop = _Stop()
+        self._closing = asyncio.Event()
+        self._ready: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._task is not None and not self._task.done() and not self._stop.reason
+
+    async def open(self, seconds: float) -> None:
+        """Open the session. Raise ``ToolFailed`` if the server can't be reached or answers nonsense."""
+        try:
+            await self._open(self.server.open, seconds)
+        except ToolFailed as refusal:
+            if self.server.is_process or not is_refusal_of_transport(self.spent):
+                raise
+            try:
+                await self._open(self.server.open_old, seconds)
+            except ToolFailed:
+                raise refusal from None
+
+    async def use(self, work: Callable[[ClientSession], Awaitable[T]], seconds: float) -> T:
+        """Return what ``work`` makes of the session. What is under way when the time is up is cancelled at the server."""
+        self.spent.begin_call()
+        return await self._wait_for(work(self._ready.result()), seconds)
+
+    async def close(self) -> None:
+        """End the session. A server that only fails to say goodbye has still answered."""
+        if self._task is None:
+            return
+        self._closing.set()
+        await asyncio.wait({self._task}, timeout=CLOSE_SECONDS)
+        await _end(self._task)
+
+    async def _open(self, open_streams: Open, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._stop, self._ready = _Stop(), loop.create_future()
+        self._task = loop.create_task(self._hold(open_streams, seconds))
+        try:
+            await self._wait_for(asyncio.shield(self._ready), seconds)
+        except BaseException:
+            await _end(self._task)
+            raise
+
+    async def _hold(self, open_streams: Open, seconds: float) -> None:
+        """Keep the session open until it is closed or breaks off."""
+        with self._stop.scope:
+            async with _open_session(
+                open_streams(self.spent, seconds, self._stop), self.spent, self._stop
+            ) as session:
+                await _negotiate(session)
+                if not self._ready.done():
+                    self._ready.set_result(session)
+                await self._closing.wait()
+
+    async def _wait_for(self, work: Awaitable[T], seconds: float) -> T:
+        """Return the result of ``work``, or raise ``ToolFailed`` with the reason for which the session has ended."""
+        task = self._task
+        if task is None:
+            raise RuntimeError("The connection is not open.")
+        call = asyncio.ensure_future(work)
+        try:
+            ended, _others = await asyncio.wait(
+                {call, task}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+            if call in ended and not call.cancelled() and call.exception() is None:
+                return call.result()
+            if not ended:
+                message = f"The MCP server took longer than {seconds:g} seconds"
+                raise ToolFailed(message, retryable=True)
+            raise await self._explain(call) from None
+        finally:
+            if not call.done():
+                call.cancel()
+                await asyncio.wait({call})
+
+    async def _explain(self, call: "asyncio.Future[Any]") -> Exception:
+        """Return why a call failed: the reason for which its session has ended, or else what it raised."""
+        error = call.exception() if call.done() and not call.cancelled() else None
+        task = self._task
+        is_closed = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED
+        if task is not None and (error is None or is_closed):
+            await asyncio.wait({task}, timeout=_REASON_SECONDS)
+            if task.done() and not task.cancelled() and task.exception() is not None:
+                error = task.exception() or error
+        if self._stop.reason:
+            return ToolFailed(self._stop.reason)
+        if error is None:
+            return ToolFailed("The MCP server closed the connection", retryable=True)
+        return describe_error(error, self.server.url, self.spent)
+
+
+class Session(ClientSession):
+    """The package's session, which offers a person's answers to servers that can wait for them: those of 2026-07-28."""
+
+    def _build_capabilities(self, version: str) -> types.ClientCapabilities:
+        capabilities = super()._build_capabilities(version)
+        if version not in MODERN_PROTOCOL_VERSIONS:
+            return capabilities
+        elicitation = types.ElicitationCapability(
+            form=types.FormElicitationCapability(), url=types.UrlElicitationCapability()
+        )
+        return capabilities.model_copy(update={"elicitation": elicitation})
+
+
+def is_modern(session: ClientSession) -> bool:
+    """Return whether the session speaks a revision in which lists have a time to live and questions can wait."""
+    return session.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+class _Stop:
+    """Ends a session early, with the reason."""
+
+    def __init__(self) -> None:
+        self.scope = anyio.CancelScope()
+        self.reason = ""
+
+    def __call__(self, reason: str) -> None:
+        self.reason = self.reason or reason
+        self.scope.cancel()
+
+
+async def _end(task: "asyncio.Task[None]") -> None:
+    """Cancel the task of a session and wait for its end, whose reason is known or does not matter any more."""
+    task.cancel()
+    await asyncio.wait({task})
+    if not task.cancelled():
+        task.exception()
+
+
+async def _negotiate(session: ClientSession) -> None:
+    """Agree on a revision with the server: the newest one, or that of its handshake."""
+    try:
+        await session.discover()
+    except (MCPError, ValidationError, RuntimeError) as error:
+        if isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
+            raise
+        await session.initialize()
+
+
+@asynccontextmanager
+async def _open_session(
+    streams: AbstractAsyncContextManager[Streams], spent: Spent, stop: Callable[[str], None]
+) -> AsyncIterator[ClientSession]:
+    target, filtered = anyio.create_memory_object_stream[Any](0)
+    async with (
+        target,
+        filtered,
+        streams as (reading, writing),
+        reading,
+        writing,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(filter_messages, reading, target, spent, stop)
+        information = types.Implementation(name="mnemoflow", version="1")
+        async with Session(
+            filtered, NotedWriting(writing, spent), client_info=information
+        ) as session:
+            yield session
+        group.cancel_scope.cancel()

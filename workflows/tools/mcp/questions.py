@@ -1,0 +1,158 @@
+"""What an MCP server asks before it carries out a call, as a form for a person, and the answer as the server reads it.
+
+The text is the server's, so it is shown as it is written, and an address as text that nobody is led to follow.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp import types
+from pydantic import TypeAdapter
+
+from workflows.engine.errors import ToolFailed
+from workflows.engine.language.document import Json
+from workflows.engine.tool_calls import ToolAsks, ToolReply
+from workflows.tools.operations import clean_text
+
+
+MAX_FIELDS: Final = 50
+MAX_STATE: Final = 64 * 1024  # characters of all that is kept until the answer
+MAX_TEXT: Final = 4000
+ACCEPT: Final = "accept"
+_ACTIONS: Final[tuple[Mapping[str, Json], ...]] = (
+    {"id": ACCEPT, "title": "Send", "style": "primary"},
+    {"id": "decline", "title": "Decline", "style": "default", "declines": True},
+)
+_REQUESTS: Final[TypeAdapter[types.InputRequests]] = TypeAdapter(types.InputRequests)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A field of a question: its name in the form, and its place in what the server asks."""
+
+    name: str
+    request: str
+    property: str
+    schema: Mapping[str, Json]
+    is_required: bool
+
+
+def build_question(tool: str, result: types.InputRequiredResult) -> ToolAsks:
+    """Return the form for what a server asks. Raise ``ToolFailed`` if it asks for more than a person can give."""
+    requests = result.input_requests or {}
+    for request in requests.values():
+        if not isinstance(request, types.ElicitRequest):
+            raise ToolFailed(f"The MCP server wants {request.method}, which is not offered")
+    dumped = _REQUESTS.dump_python(requests, mode="json", by_alias=True, exclude_none=True)
+    state = {"requests": dumped, "state": result.request_state}
+    fields = list(_iter_fields(requests))
+    if len(fields) > MAX_FIELDS or len(json.dumps(state)) > MAX_STATE:
+        raise ToolFailed("The MCP server asks for too much")
+    form = {
+        "type": "form",
+        "content": _describe(tool, requests),
+        "inputs": [_build_input(each) for each in fields],
+        "actions": [dict(action) for action in _ACTIONS],
+    }
+    return ToolAsks(form, state)
+
+
+def read_reply(reply: ToolReply | None) -> tuple[types.InputResponses | None, str | None]:
+    """Return a person's answer as responses to what the server asked, with the state that it wants back."""
+    if reply is None or not isinstance(reply.state, Mapping):
+        return None, None
+    requests = _REQUESTS.validate_python(reply.state["requests"])
+    state: str | None = reply.state["state"]
+    if reply.action != ACCEPT:
+        action: Any = "decline" if reply.action else "cancel"  # nobody answered in time
+        return {key: types.ElicitResult(action=action) for key in requests}, state
+    contents: dict[str, dict[str, Json]] = {key: {} for key in requests}
+    for each in _iter_fields(requests):
+        value = _read_value(each, reply.values.get(each.name))
+        if value is not None:
+            contents[each.request][each.property] = value
+    return {
+        key: types.ElicitResult(action="accept", content=contents[key] or None) for key in requests
+    }, state
+
+
+def _iter_fields(requests: types.InputRequests) -> Iterator[_Asked]:
+    for key, request in requests.items():
+        params = request.params
+        if not isinstance(params, types.ElicitRequestFormParams):
+            continue
+        properties = params.requested_schema.get("properties")
+        required = params.requested_schema.get("required")
+        for name, schema in (properties if isinstance(properties, dict) else {}).items():
+            label = str(name) if len(requests) == 1 else f"{key}.{name}"
+            is_required = isinstance(required, list) and name in required
+            yield _Asked(label, key, name, schema if isinstance(schema, dict) else {}, is_required)
+
+
+def _describe(tool: str, requests: types.InputRequests) -> str:
+    """Return the server's texts in Markdown that shows them as they are."""
+    texts: list[str] = []
+    for request in requests.values():
+        params = request.params
+        if isinstance(params, types.ElicitRequestFormParams | types.ElicitRequestURLParams):
+            texts.append(clean_text(params.message, MAX_TEXT))
+        if isinstance(params, types.ElicitRequestURLParams):
+            texts.append(clean_text(params.url, 2000))
+    lines = [f"    {line}" for text in texts for line in text.splitlines()]
+    return "\n".join([f"**{tool}**", "", *lines])
+
+
+def _build_input(asked: _Asked) -> dict[str, Json]:
+    schema = asked.schema
+    item: dict[str, Json] = {
+        "name": asked.name,
+        "type": _choose_type(schema),
+        "label": clean_text(schema.get("title") or asked.property, 80),
+        "required": asked.is_required,
+    }
+    if item["type"] == "select":
+        item["options"] = list(_list_options(schema))
+    if "default" in schema and not isinstance(schema["default"], list):
+        item["default"] = schema["default"]
+    return item
+
+
+def _choose_type(schema: Mapping[str, Json]) -> str:
+    if _list_options(schema):
+        return "select"
+    kinds = {"boolean": "checkbox", "number": "number", "integer": "number"}
+    return kinds.get(str(schema.get("type")), "paragraph")
+
+
+def _list_options(schema: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the values among which a person chooses one, by what they are called."""
+    titled = schema.get("oneOf")
+    if isinstance(titled, list):
+        return {
+            clean_text(str(each.get("title") or each.get("const")), 200): each.get("const")
+            for each in titled[:MAX_FIELDS]
+            if isinstance(each, dict)
+        }
+    values = schema.get("enum")
+    return (
+        {clean_text(str(v), 200): v for v in values[:MAX_FIELDS]}
+        if isinstance(values, list)
+        else {}
+    )
+
+
+def _read_value(asked: _Asked, value: Json) -> Json:
+    """Return the value that the server gets, or None for a field that was left empty."""
+    if value is None or (value == "" and not asked.is_required):
+        return None
+    kind = asked.schema.get("type")
+    options = _list_options(asked.schema)
+    if options:
+        return options.get(str(value), value)
+    if kind == "array":
+        return [line.strip() for line in str(value).splitlines() if line.strip()]
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
