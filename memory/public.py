@@ -17,6 +17,7 @@ from memory.models import Change
 from memory.naming import ChoosableKnowledgeBase, list_choosable_knowledge_bases
 from memory.personal import PersonalEntry, format_value, load_personal_entries
 from memory.plugins import make_provider, make_temporary_memory
+from memory.provenance import Provenance, load_provenance
 from memory.providers.base import MemoryProvider
 from memory.selectors import has_undone_forgetting
 from memory.services.access.pause import get_own_pause
@@ -46,6 +47,7 @@ from memory.services.gateway.caller import CallOrigin, MemoryCaller, list_reacha
 from memory.services.gateway.engine_port import RunMemory
 from memory.services.gateway.gateway import lock_namespaces
 from memory.services.history.restore import restore
+from memory.services.history.revisions import list_values
 from memory.services.history.undo import undo
 from memory.services.history.undo_run import undo_run
 from memory.services.knowledge.named_bases import list_missing_bases
@@ -83,6 +85,7 @@ __all__ = [
     "MemoryProvider",
     "PartialMemory",
     "PersonalEntry",
+    "Provenance",
     "RunMemory",
     "SandboxChange",
     "SandboxMemory",
@@ -119,9 +122,11 @@ __all__ = [
     "list_reachable",
     "list_recalled_texts",
     "list_scopes_like",
+    "list_values",
     "load_cited_pages",
     "load_forgettable",
     "load_personal_entries",
+    "load_provenance",
     "lock_namespaces",
     "make_provider",
     "make_temporary_memory",

@@ -1,4 +1,4 @@
-"""Memory as tools: search, store and forget what is remembered about the caller's person, and search knowledge pages.
+"""Memory as tools: search, store, forget and explain what is remembered about the caller's person, and search knowledge pages.
 
 A key needs the scope for each. The memory is that of the person for whom the client is connected; a tool can't be told to
 use that of anybody else.
@@ -15,9 +15,9 @@ from config.ids import uuid7
 from workflows import memory_app
 from workflows.errors import InvalidValue
 from workflows.mcp_server.callers import Caller
-from workflows.mcp_server.progress import Progress
+from workflows.mcp_server.memory_reasons import explain_memory
 from workflows.mcp_server.resources import build_page_uri
-from workflows.mcp_server.tools import ServedTool, build_error, build_result, build_schema
+from workflows.mcp_server.tools import Call, ServedTool, build_error, build_result, build_schema
 
 
 Json = Any  # JSON
@@ -36,7 +36,12 @@ _KEY: Final = {
     "type": "string",
     "description": "The name of a memory, such as favourite_colour. Storing under a known key replaces its text.",
 }
-_READS: Final = types.ToolAnnotations(readOnlyHint=True, openWorldHint=False)
+_KNOWN_KEY: Final = {
+    "type": "string",
+    "minLength": 1,
+    "description": "The name of a memory, as memory_search and memory_store return it",
+}
+_READS: Final = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 
 def list_memory_tools(caller: Caller) -> list[ServedTool]:
@@ -46,9 +51,8 @@ def list_memory_tools(caller: Caller) -> list[ServedTool]:
     return [served for scopes, served in _TOOLS if caller.allows(*scopes)]
 
 
-async def _search(
-    caller: Caller, arguments: Mapping[str, Json], progress: Progress
-) -> types.CallToolResult:
+async def _search(call: Call) -> types.CallToolResult:
+    caller, arguments = call.caller, call.arguments
     query, limit = str(arguments["query"]), read_limit(arguments)
     entries = await caller.run(
         lambda: memory_app.recall(
@@ -62,9 +66,8 @@ async def _search(
     return build_result({"memories": [_serialize(entry) for entry in entries]})
 
 
-async def _store(
-    caller: Caller, arguments: Mapping[str, Json], progress: Progress
-) -> types.CallToolResult:
+async def _store(call: Call) -> types.CallToolResult:
+    caller, arguments = call.caller, call.arguments
     key = str(arguments.get("key") or f"note-{uuid7().hex[-12:]}")
 
     def store() -> "memory_app.MemoryEntry":
@@ -77,9 +80,8 @@ async def _store(
     return build_result({"stored": _serialize(await caller.run(store))})
 
 
-async def _forget(
-    caller: Caller, arguments: Mapping[str, Json], progress: Progress
-) -> types.CallToolResult:
+async def _forget(call: Call) -> types.CallToolResult:
+    caller, arguments = call.caller, call.arguments
     result = await caller.run(
         lambda: memory_app.forget(
             caller.memory, namespace=caller.own_namespace, key=str(arguments["key"])
@@ -90,9 +92,8 @@ async def _forget(
     return build_result({"forgotten": result.count})
 
 
-async def _search_pages(
-    caller: Caller, arguments: Mapping[str, Json], progress: Progress
-) -> types.CallToolResult:
+async def _search_pages(call: Call) -> types.CallToolResult:
+    caller, arguments = call.caller, call.arguments
     search = partial(
         memory_app.search_all_pages,
         caller.memory,
@@ -135,7 +136,7 @@ _TOOLS: Final[tuple[tuple[tuple[str, ...], ServedTool], ...]] = (
                 name="memory_search",
                 title="Search memory",
                 description="Finds what is remembered about the user, by words and by meaning; the best matches first.",
-                inputSchema=build_schema(("query",), query=_QUERY, limit=_LIMIT),
+                input_schema=build_schema(("query",), query=_QUERY, limit=_LIMIT),
                 annotations=_READS,
             ),
             _search,
@@ -148,12 +149,12 @@ _TOOLS: Final[tuple[tuple[tuple[str, ...], ServedTool], ...]] = (
                 name="memory_store",
                 title="Store a memory",
                 description="Remembers one fact about the user, in a sentence that is understood on its own.",
-                inputSchema=build_schema(
+                input_schema=build_schema(
                     ("text",),
                     text={"type": "string", "minLength": 1, "description": "The fact"},
                     key=_KEY,
                 ),
-                annotations=types.ToolAnnotations(destructiveHint=False, openWorldHint=False),
+                annotations=types.ToolAnnotations(destructive_hint=False, open_world_hint=False),
             ),
             _store,
         ),
@@ -165,9 +166,9 @@ _TOOLS: Final[tuple[tuple[tuple[str, ...], ServedTool], ...]] = (
                 name="memory_forget",
                 title="Forget a memory",
                 description="Forgets what is remembered under a key. People of the team can undo it.",
-                inputSchema=build_schema(("key",), key={**_KEY, "minLength": 1}),
+                input_schema=build_schema(("key",), key=_KNOWN_KEY),
                 annotations=types.ToolAnnotations(
-                    destructiveHint=True, idempotentHint=True, openWorldHint=False
+                    destructive_hint=True, idempotent_hint=True, open_world_hint=False
                 ),
             ),
             _forget,
@@ -177,10 +178,23 @@ _TOOLS: Final[tuple[tuple[tuple[str, ...], ServedTool], ...]] = (
         ("memory:read",),
         ServedTool(
             types.Tool(
+                name="memory_explain",
+                title="Explain a memory",
+                description="Says why something is remembered: when it was stored and changed, by whom, in which run, and what it said before.",
+                input_schema=build_schema(("key",), key=_KNOWN_KEY),
+                annotations=_READS,
+            ),
+            explain_memory,
+        ),
+    ),
+    (
+        ("memory:read",),
+        ServedTool(
+            types.Tool(
                 name="knowledge_search",
                 title="Search knowledge",
                 description="Finds pages of the team's knowledge bases, by words and by meaning; the best matches first.",
-                inputSchema=build_schema(("query",), query=_QUERY, limit=_LIMIT),
+                input_schema=build_schema(("query",), query=_QUERY, limit=_LIMIT),
                 annotations=_READS,
             ),
             _search_pages,

@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 from mcp import types
-from pydantic import AnyUrl
 
 from accounts.errors import NotFound
 from workflows import memory_app
@@ -36,28 +35,27 @@ def list_page_resources(caller: Caller, cursor: str | None) -> types.ListResourc
     knowledge_base = memory_app.get_knowledge_base(caller.memory, namespace=base.namespace)
     resources = [
         types.Resource(
-            uri=AnyUrl(build_page_uri(knowledge_base.entries[page.id].id)),
+            uri=build_page_uri(knowledge_base.entries[page.id].id),
             name=page.title,
             title=page.title,
             description=page.summary or base.name,
-            mimeType=MARKDOWN,
+            mime_type=MARKDOWN,
         )
         for page in knowledge_base.pages
     ]
     has_next = position + 1 < len(bases)
     return types.ListResourcesResult(
-        resources=resources, nextCursor=str(position + 1) if has_next else None
+        resources=resources, next_cursor=str(position + 1) if has_next else None
     )
 
 
-def read_page(caller: Caller, uri: AnyUrl) -> str:
+def read_page(caller: Caller, uri: str) -> str:
     """Return the text of a page with its title. Raises NotFound for any other address."""
-    text = str(uri)
     try:
-        entry_id = UUID(text.removeprefix(_PREFIX))
+        entry_id = UUID(uri.removeprefix(_PREFIX))
     except ValueError:
         entry_id = None
-    if entry_id is None or not text.startswith(_PREFIX) or not memory_app.is_on():
+    if entry_id is None or not uri.startswith(_PREFIX) or not memory_app.is_on():
         raise NotFound(_("There is no such resource."))
     page = memory_app.open_page(caller.memory, entry_id=entry_id).page
     return f"# {page.title}\n\n{page.content}\n"

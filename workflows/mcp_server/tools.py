@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mcp import types
@@ -12,7 +12,26 @@ from workflows.mcp_server.progress import Progress
 
 
 Json = Any  # JSON
-Call = Callable[[Caller, Mapping[str, Json], Progress], Awaitable[types.CallToolResult]]
+Arguments = Mapping[str, Json]
+# The result, a question for the person in front of the client, or a task that is fetched later.
+Result = types.CallToolResult | types.InputRequiredResult | dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call, and what its client can do. ``answers`` are those to the questions of the call's earlier result.
+
+    ``can_ask``: the client shows forms to a person. ``can_poll``: it fetches the result of a task later. ``state`` is
+    what the earlier result said.
+    """
+
+    caller: Caller
+    arguments: Arguments
+    progress: Progress
+    can_ask: bool = False
+    can_poll: bool = False
+    answers: Mapping[str, types.InputResponse] = field(default_factory=dict)
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +39,14 @@ class ServedTool:
     """One tool of the server with its function."""
 
     tool: types.Tool
-    call: Call
+    call: Callable[[Call], Awaitable[Result]]
 
 
 def build_result(value: Mapping[str, Json], text: str | None = None) -> types.CallToolResult:
     """Return a value as the result of a tool; ``text`` is what models read instead of its JSON."""
     readable = json.dumps(value, ensure_ascii=False, default=str) if text is None else text
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=readable)], structuredContent=dict(value)
+        content=[types.TextContent(type="text", text=readable)], structured_content=dict(value)
     )
 
 
@@ -35,8 +54,8 @@ def build_error(message: str, **details: Json) -> types.CallToolResult:
     """Return an error that the model is told, so that it can go on without the tool or call it better."""
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=message)],
-        structuredContent={"error": message, **details},
-        isError=True,
+        structured_content={"error": message, **details},
+        is_error=True,
     )
 
 

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from django.urls import reverse
-from django.utils.translation import gettext as _
 from mcp import types
 
+from accounts.errors import NotFound
 from workflows import selectors
 from workflows.engine.runtime.events import NodeStateChange
 from workflows.engine.sub_workflows.form import QUERY
@@ -17,7 +17,9 @@ from workflows.execution.events.run_feed import get_run_feed
 from workflows.execution.ports.workflow_tools import describe_workflow
 from workflows.mcp_server.callers import Caller
 from workflows.mcp_server.progress import Progress
-from workflows.mcp_server.tools import ServedTool, build_error, build_result, build_schema
+from workflows.mcp_server.questions import store_answers
+from workflows.mcp_server.run_results import CONVERSATION, RESULT_TOOL, tell
+from workflows.mcp_server.tools import Call, Result, ServedTool, build_error, build_schema
 from workflows.models import Run, Workflow
 from workflows.models.run import Channel, RunStatus
 from workflows.services.publishing import list_published_workflows
@@ -29,10 +31,9 @@ from workflows.services.runs.waits import answer_with_message
 Json = Any  # JSON
 
 MAX_SECONDS: Final = 300.0  # of a call that starts a run; the run goes on
+TASK_SECONDS: Final = 5.0  # after which a client that knows tasks gets one
 MAX_RESULT_SECONDS: Final = 60.0  # of a call that asks for the result of a run
 REPORT_SECONDS: Final = 10.0  # between two reports of a call in which nothing happens
-CONVERSATION: Final = "conversation_id"
-RESULT_TOOL: Final = "get_run_result"
 _CONVERSATION_SCHEMA: Final = {
     "type": "string",
     "description": "Continues the conversation of an earlier call, whose result names it. Leave it out to begin a new one.",
@@ -58,17 +59,29 @@ def _build_tool(workflow: Workflow) -> ServedTool:
         name=spec.name,
         title=workflow.name,
         description=spec.description,
-        inputSchema=schema,
-        annotations=types.ToolAnnotations(title=workflow.name, openWorldHint=True),
+        input_schema=schema,
+        annotations=types.ToolAnnotations(title=workflow.name, open_world_hint=True),
     )
 
-    async def call(
-        caller: Caller, arguments: Mapping[str, Json], progress: Progress
-    ) -> types.CallToolResult:
-        run, after = await caller.run(_start, caller, workflow.pk, arguments)
-        return await _wait_and_tell(caller, run, after, progress, MAX_SECONDS)
+    async def run_workflow(call: Call) -> Result:
+        if call.state:
+            run = await call.caller.run(_find_asking, call, workflow.pk)
+            return await _answer_and_tell(call, run, MAX_SECONDS)
+        run, after = await call.caller.run(_start, call.caller, workflow.pk, call.arguments)
+        return await _wait_and_tell(call, run, after, MAX_SECONDS)
 
-    return ServedTool(tool, call)
+    return ServedTool(tool, run_workflow)
+
+
+def _find_asking(call: Call, workflow_id: UUID) -> Run:
+    """Return the run of this workflow that had asked the client. Raises NotFound for any other one."""
+    try:
+        run = selectors.find_run(call.caller.principal, UUID(call.state))
+    except ValueError:
+        raise NotFound from None
+    if run.workflow_id != workflow_id:
+        raise NotFound
+    return run
 
 
 def _start(caller: Caller, workflow_id: UUID, arguments: Mapping[str, Json]) -> tuple[Run, int]:
@@ -100,15 +113,26 @@ def _start(caller: Caller, workflow_id: UUID, arguments: Mapping[str, Json]) -> 
     return run, 0
 
 
-async def _wait_and_tell(
-    caller: Caller, run: Run, after: int, progress: Progress, seconds: float
-) -> types.CallToolResult:
+async def _wait_and_tell(call: Call, run: Run, after: int, seconds: float) -> Result:
+    """Wait until the run has ended or asks a person. A client that knows tasks waits shortly, and fetches the rest."""
     try:
-        async with asyncio.timeout(seconds):
-            await _follow(run, after, progress)
+        async with asyncio.timeout(min(seconds, TASK_SECONDS) if call.can_poll else seconds):
+            await _follow(run, after, call.progress)
     except TimeoutError:
         pass  # the result says that the run goes on
-    return await caller.run(_tell, caller, run.pk)
+    return await call.caller.run(tell, call, run.pk)
+
+
+async def _answer_and_tell(call: Call, run: Run, seconds: float) -> Result:
+    """Store the answers of the person in front of the client, and wait for what the run makes of them."""
+    after, problems = await call.caller.run(store_answers, call.caller, run, call.answers)
+    if problems:
+        return await call.caller.run(tell, call, run.pk, problems)
+    if after is None and run.status == RunStatus.PAUSED:
+        # The person declined, and isn't asked again by this call; without any answer the client only forgot the question.
+        return await call.caller.run(partial(tell, call, run.pk, asks=not call.answers))
+    after = run.last_seq if after is None else after
+    return await _wait_and_tell(call, run, after, seconds)
 
 
 async def _follow(run: Run, after: int, progress: Progress) -> None:
@@ -123,40 +147,17 @@ async def _follow(run: Run, after: int, progress: Progress) -> None:
             await progress.report(event.data.get("title") or event.data.get("node"))
 
 
-def _tell(caller: Caller, run_id: UUID) -> types.CallToolResult:
-    """Return the result of a run as it is now."""
-    run = selectors.find_run(caller.principal, run_id)
-    summary: dict[str, Json] = {"run_id": str(run.pk), "status": run.status}
-    if run.conversation is not None:
-        summary[CONVERSATION] = run.conversation.key
-    if run.status in (RunStatus.FAILED, RunStatus.STOPPED):
-        return build_error(run.error or str(run.status_text), **summary)
-    if not run.has_ended:
-        return build_result({**summary, "message": _explain_open(caller, run)})
-    outputs = run.outputs or {}
-    answer = outputs.get("answer")
-    is_only_answer = isinstance(answer, str) and run.workflow.is_chat
-    return build_result({**summary, "outputs": outputs}, answer if is_only_answer else None)
-
-
-def _explain_open(caller: Caller, run: Run) -> str:
-    if run.status == RunStatus.PAUSED:
-        address = f"{caller.base_url}{reverse('workflows:run', args=[run.pk])}"
-        return _("The run waits for a person, who answers at %(address)s.") % {"address": address}
-    return _("The run goes on. Ask for its result with %(tool)s.") % {"tool": RESULT_TOOL}
-
-
-async def _call_results(
-    caller: Caller, arguments: Mapping[str, Json], progress: Progress
-) -> types.CallToolResult:
+async def _call_results(call: Call) -> Result:
     try:
-        run_id = UUID(str(arguments.get("run_id")))
+        run_id = UUID(str(call.arguments.get("run_id")))
     except ValueError:
         return build_error("run_id: must be the run_id of an earlier result.")
-    run = await caller.run(selectors.find_run, caller.principal, run_id)
-    if run.has_ended:
-        return await caller.run(_tell, caller, run_id)
-    return await _wait_and_tell(caller, run, run.last_seq, progress, MAX_RESULT_SECONDS)
+    run = await call.caller.run(selectors.find_run, call.caller.principal, run_id)
+    if run.has_ended or (run.status == RunStatus.PAUSED and call.can_ask and not call.answers):
+        return await call.caller.run(tell, call, run_id)
+    if call.answers:
+        return await _answer_and_tell(call, run, MAX_RESULT_SECONDS)
+    return await _wait_and_tell(call, run, run.last_seq, MAX_RESULT_SECONDS)
 
 
 _RESULTS: Final = ServedTool(
@@ -164,10 +165,10 @@ _RESULTS: Final = ServedTool(
         name=RESULT_TOOL,
         title="Result of a run",
         description="Waits for the result of a run that an earlier call left open, by its run_id.",
-        inputSchema=build_schema(
+        input_schema=build_schema(
             ("run_id",), run_id={"type": "string", "description": "From an earlier result"}
         ),
-        annotations=types.ToolAnnotations(readOnlyHint=True),
+        annotations=types.ToolAnnotations(read_only_hint=True),
     ),
     _call_results,
 )
