@@ -13,6 +13,7 @@ from ipaddress import ip_network
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -193,6 +194,9 @@ class Env(BaseSettings):
     """internal hosts that workflows may call: names, addresses or networks, each with a port, comma-separated, e.g.
     127.0.0.1:8291,10.1.0.0/16:8000,models.internal:*; without a port, an entry opens 80 and 443 only; link-local
     addresses and those of cloud metadata are never allowed"""
+    net_proxy: str | None = None
+    """HTTP proxy for calls of public addresses, e.g. http://proxy.internal:3128; it must open tunnels (CONNECT) to addresses
+    at ports 80 and 443, because names are looked up and checked before; what NET_ALLOW opens is called directly"""
     code_http: bool = True
     """whether Python code of workflows may send HTTP requests by ``requests``, through the same guard as its HTTP request
     nodes"""
@@ -251,6 +255,18 @@ class Env(BaseSettings):
                 raise ValueError(
                     f"key {number} is not a Fernet key; python3 -m config.encryption.new_keys prints one"
                 )
+        return value
+
+    @field_validator("net_proxy")
+    @classmethod
+    def check_net_proxy(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("must be an address like http://proxy.internal:3128")
+        if parts.path not in ("", "/") or parts.query or not 0 < (parts.port or 80) < 65536:
+            raise ValueError("must have a host and a port only")
         return value
 
     @field_validator("trusted_proxies")

@@ -258,6 +258,7 @@ METRICS_TOKEN = ENV.metrics_token
 OTEL_ENDPOINT = ENV.otel_endpoint
 WORKER_METRICS_ADDRESS = ENV.worker_metrics_address
 NET_ALLOW = ENV.net_allow
+NET_PROXY = ENV.net_proxy
 CODE_HTTP = ENV.code_http
 CODE_FULL_PYTHON = ENV.code_full_python
 LOCAL_MODELS = bool(ENV.local_models)

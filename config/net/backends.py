@@ -13,9 +13,10 @@ from typing import Any, Final
 import anyio
 import httpcore2
 
-from config.net.addresses import Address, parse_address
+from config.net.addresses import Address, is_public, parse_address
 from config.net.allow import AllowList
 from config.net.errors import AddressRefused
+from config.net.proxies import Proxy
 
 
 Resolver = Callable[..., Iterable[tuple[int, int, int, str, Any]]]  # the shape of getaddrinfo
@@ -58,7 +59,10 @@ def _ask_resolver(host: str, port: int, resolver: Resolver | None) -> list[Addre
 
 
 class GuardedBackend(httpcore2.NetworkBackend):
-    def __init__(self, allowed: AllowList, resolver: Resolver | None) -> None:
+    def __init__(
+        self, allowed: AllowList, resolver: Resolver | None, proxy: Proxy | None = None
+    ) -> None:
+        self._proxy = proxy
         self._look_up = partial(look_up, allowed=allowed, resolver=resolver)
         self._inner = httpcore2.SyncBackend()
 
@@ -73,6 +77,8 @@ class GuardedBackend(httpcore2.NetworkBackend):
         failures: list[ConnectFailure] = []
         for address in self._look_up(host, port)[:_MAX_ATTEMPTS]:
             try:
+                if self._proxy and is_public(address):
+                    return self._proxy.open_tunnel(self._inner, address, port, timeout)
                 stream = self._inner.connect_tcp(
                     str(address), port, timeout, local_address, socket_options
                 )
@@ -90,7 +96,10 @@ class GuardedBackend(httpcore2.NetworkBackend):
 
 
 class AsyncGuardedBackend(httpcore2.AsyncNetworkBackend):
-    def __init__(self, allowed: AllowList, resolver: Resolver | None) -> None:
+    def __init__(
+        self, allowed: AllowList, resolver: Resolver | None, proxy: Proxy | None = None
+    ) -> None:
+        self._proxy = proxy
         self._look_up = partial(look_up, allowed=allowed, resolver=resolver)
         self._inner = httpcore2.AnyIOBackend()
         self._lookups = anyio.CapacityLimiter(_MAX_LOOKUPS)
@@ -107,6 +116,8 @@ class AsyncGuardedBackend(httpcore2.AsyncNetworkBackend):
         failures: list[ConnectFailure] = []
         for address in addresses[:_MAX_ATTEMPTS]:
             try:
+                if self._proxy and is_public(address):
+                    return await self._proxy.open_async_tunnel(self._inner, address, port, timeout)
                 stream = await self._inner.connect_tcp(
                     str(address), port, timeout, local_address, socket_options
                 )

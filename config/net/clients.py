@@ -1,4 +1,4 @@
-"""Builds the two HTTP clients, which use no proxy settings, netrc file or cookies."""
+"""Builds the two HTTP clients, which use no netrc file, no cookies and no proxy but that of NET_PROXY."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -10,11 +10,13 @@ import httpx2
 from config.env import env
 from config.net.allow import MAX_REDIRECTS, AllowList, parse_allowed
 from config.net.backends import Resolver
+from config.net.proxies import Proxy, parse_proxy
 from config.net.transport import (
     CROSS_ORIGIN_BODY,
     AsyncGuardedTransport,
     GuardedTransport,
     Rules,
+    load_tls_context,
 )
 from config.net.urls import DEFAULT_PORTS
 
@@ -55,7 +57,7 @@ def build_client(
     """
     may_be_local = (for_models and env().local_models) or (for_mcp and env().local_mcp)
     allowed = _choose_allow_list(allow, may_be_local=bool(may_be_local))
-    rules = Rules(allowed, timeout, max_body, resolver, verify, http2)
+    rules = Rules(allowed, timeout, max_body, resolver, verify, http2, _load_proxy())
     return _AsyncClient(
         transport=AsyncGuardedTransport(rules),
         **_build_options(timeout, idle, follow_redirects, connect),
@@ -76,7 +78,7 @@ def build_sync_client(
 ) -> httpx2.Client:
     """Build a synchronous client. The parameters mean the same as those of ``build_client``."""
     allowed = _choose_allow_list(allow, may_be_local=bool(for_models and env().local_models))
-    rules = Rules(allowed, timeout, max_body, resolver, verify, http2)
+    rules = Rules(allowed, timeout, max_body, resolver, verify, http2, _load_proxy())
     return _Client(
         transport=GuardedTransport(rules), **_build_options(timeout, idle, follow_redirects)
     )
@@ -90,6 +92,12 @@ def _choose_allow_list(allow: Iterable[str] | None, *, may_be_local: bool) -> Al
 @cache
 def _load_allow_list() -> AllowList:
     return parse_allowed(env().net_allow)
+
+
+@cache
+def _load_proxy() -> Proxy | None:
+    url = env().net_proxy
+    return parse_proxy(url, load_tls_context(verify=True, http2=False)) if url else None
 
 
 @cache

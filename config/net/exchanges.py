@@ -20,6 +20,7 @@ _MESSAGES: Final[Mapping[type[Exception], tuple[str, bool]]] = {
     httpx2.InvalidURL: ("{host} is not a valid address.", False),
     httpx2.UnsupportedProtocol: ("Only http and https URLs can be called.", False),
     httpx2.TooManyRedirects: ("{host} redirects too often.", False),
+    httpx2.ProxyError: ("The operator's proxy doesn't let {host} through.", True),
     httpx2.ConnectTimeout: ("{host} took too long to connect.", True),
     httpx2.TimeoutException: ("{host} took too long to respond.", True),
     httpx2.LocalProtocolError: ("The request is not valid HTTP.", False),
@@ -174,7 +175,7 @@ def describe_failure(error: BaseException, url: str) -> ExchangeFailed | None:
 
 def _describe_error(error: Exception, url: str) -> ExchangeFailed:
     host = _format_host(url)
-    is_sent = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
+    is_sent = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError)
     for kind, (message, retryable) in _MESSAGES.items():
         if isinstance(error, kind):
             return ExchangeFailed(message.format(host=host), retryable=retryable, is_sent=is_sent)

@@ -19,6 +19,7 @@ from config.net.allow import AllowList
 from config.net.backends import AsyncGuardedBackend, GuardedBackend, Resolver
 from config.net.bodies import BodyDecoder, check_headers, strip_encoding_headers
 from config.net.errors import AddressRefused, NetFault, RedirectRefused, TimeIsUp
+from config.net.proxies import Proxy
 from config.net.server_faults import blame_server
 from config.net.urls import check_url, refuse
 
@@ -38,6 +39,7 @@ class Rules:
     resolver: Resolver | None = None  # instead of the system's name lookup
     verify: bool = True  # whether to verify the server's certificate
     http2: bool = False  # whether a server may choose HTTP/2
+    proxy: Proxy | None = None  # for public addresses
 
     def check(self, request: httpx2.Request) -> None:
         """Raise ``AddressRefused`` for the request's URL, or ``RedirectRefused`` for a body to another origin."""
@@ -52,7 +54,7 @@ class Rules:
     def build_pool_options(self) -> dict[str, Any]:
         return {
             **_POOL,
-            "ssl_context": _load_tls_context(self.verify, self.http2),
+            "ssl_context": load_tls_context(self.verify, self.http2),
             "http2": self.http2,
         }
 
@@ -63,7 +65,7 @@ class AsyncGuardedTransport(httpx2.AsyncHTTPTransport):
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._pool = httpcore2.AsyncConnectionPool(
-            network_backend=AsyncGuardedBackend(rules.allowed, rules.resolver),
+            network_backend=AsyncGuardedBackend(rules.allowed, rules.resolver, rules.proxy),
             **rules.build_pool_options(),
         )
 
@@ -93,7 +95,7 @@ class GuardedTransport(httpx2.HTTPTransport):
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._pool = httpcore2.ConnectionPool(
-            network_backend=GuardedBackend(rules.allowed, rules.resolver),
+            network_backend=GuardedBackend(rules.allowed, rules.resolver, rules.proxy),
             **rules.build_pool_options(),
         )
 
@@ -158,7 +160,7 @@ class _Stream(httpx2.SyncByteStream):
 
 
 @cache
-def _load_tls_context(verify: bool, http2: bool) -> ssl.SSLContext:
+def load_tls_context(verify: bool, http2: bool) -> ssl.SSLContext:
     """Load the certificate store once per process, because loading it may take longer than a request.
 
     Clients with HTTP/2 have a context of their own: httpcore2 writes into it which versions are offered.

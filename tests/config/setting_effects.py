@@ -347,6 +347,15 @@ def net_allow() -> object:
     return [allowed, ""]
 
 
+def net_proxy() -> object:
+    """Return through which proxy the clients connect."""
+    from config import net
+
+    with net.build_sync_client() as client:
+        proxy: Any = client._transport._rules.proxy  # type: ignore[attr-defined]
+    return [proxy.host, proxy.port]
+
+
 def local_models() -> object:
     return _call_this_machine("for_models")
 

@@ -104,6 +104,9 @@ SETTINGS: Mapping[str, Row] = {
     "mfa_enabled": Row("true", True, "/accounts/2fa/"),
     "signup_open": Row("yes", True, True),
     "net_allow": Row("{address}, 10.1.0.0/16", ["{address}", "10.1.0.0/16"], [200, "AddressRefused"]),
+    "net_proxy": Row(
+        "http://proxy.internal:3128", "http://proxy.internal:3128", ["proxy.internal", 3128]
+    ),
     "code_http": Row("0", False, "CODE_HTTP"),
     "code_full_python": Row("1", True, ["FullPython", "JavaScript"]),
     "local_models": Row("1", True, ["connected", "AddressRefused"]),

@@ -46,7 +46,7 @@ async def open_http(
             raise net.NetFault("Streams of notifications are not read.", request=request)
         _count(spent)
 
-    async with net.build_client(timeout=seconds, max_body=MAX_RESPONSE) as client:
+    async with net.build_client(timeout=seconds, max_body=MAX_RESPONSE, for_mcp=True) as client:
         if header:
             client.headers[header[0]] = header[1]
         client.event_hooks = {"request": [check], "response": [watch]}
@@ -78,7 +78,9 @@ async def open_sse(
         _count(spent)
 
     def build_client(headers: Any = None, timeout: Any = None, auth: Any = None) -> Any:
-        client = net.build_client(timeout=SSE_SECONDS, idle=SSE_SECONDS, max_body=MAX_STREAM)
+        client = net.build_client(
+            timeout=SSE_SECONDS, idle=SSE_SECONDS, max_body=MAX_STREAM, for_mcp=True
+        )
         client.headers.update(headers or {})
         client.event_hooks = {"request": [check], "response": [watch]}
         return client
