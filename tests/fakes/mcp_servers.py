@@ -64,7 +64,8 @@ class ServedMcp:
     ttl_ms: int = 0
     url: str = ""
     calls: list[Called] = field(default_factory=list)
-    requests: Counter[str] = field(default_factory=Counter)  # by the method of MCP
+    # By the method of HTTP, and of MCP where a header says it ("new tools/list"); and the calls.
+    requests: Counter[str] = field(default_factory=Counter)
     schema: Mapping[str, Any] = field(default_factory=lambda: _NUMBERS)
     extra_tools: list[types.Tool] = field(default_factory=list)
     headers: list[Mapping[str, str]] = field(default_factory=list)
@@ -82,7 +83,6 @@ class ServedMcp:
         )
 
     async def _list_tools(self, _context: Any, _params: Any) -> types.ListToolsResult:
-        self.requests["tools/list"] += 1
         tools = [
             types.Tool(name="add", description="Adds two numbers.", input_schema=dict(self.schema)),
             *(

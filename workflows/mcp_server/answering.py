@@ -50,10 +50,7 @@ async def answer(request: HttpRequest) -> HttpResponseBase:
     version = request.headers.get(VERSION_HEADER)
     is_modern = version in MODERN_PROTOCOL_VERSIONS or _has_envelope(body)
     if not is_modern and version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS:
-        message = f"{VERSION_HEADER}: {version} isn't supported."
-        supported = [*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS]
-        data = {"supported": supported, "requested": version}
-        return _refuse(types.UNSUPPORTED_PROTOCOL_VERSION, message, data)
+        return _refuse_version(version)
     try:
         message = types.jsonrpc_message_adapter.validate_python(body, by_name=False)
     except ValidationError:
@@ -96,6 +93,13 @@ def _describe_client(
 
 def _describe_old_client(version: str | None) -> Connection:
     return Connection.from_envelope(version or types.DEFAULT_NEGOTIATED_VERSION, None, None)
+
+
+def _refuse_version(version: str) -> JsonResponse:
+    supported = [*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS]
+    message = f"{VERSION_HEADER}: {version} isn't supported."
+    data = {"supported": supported, "requested": version}
+    return _refuse(types.UNSUPPORTED_PROTOCOL_VERSION, message, data)
 
 
 def _refuse(

@@ -59,8 +59,9 @@ def store_answers(caller: Caller, run: Run, answers: Answers) -> tuple[int | Non
     problems: dict[str, str] = {}
     forms = {str(wait.pk): wait.form or {} for wait in list_open_waits(caller.principal, run)}
     for key, response in answers.items():
-        is_answer = isinstance(response, types.ElicitResult) and response.action == "accept"
-        if key not in forms or not is_answer:
+        if key not in forms or not isinstance(response, types.ElicitResult):
+            continue
+        if response.action != "accept":
             continue
         values, action = _read_answer(forms[key], response)
         try:

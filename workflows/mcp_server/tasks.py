@@ -70,7 +70,7 @@ def _for_declaring(
 
     async def check(context: Context, params: Any) -> dict[str, Json]:
         if not can_poll(context.session.client_capabilities):
-            needed = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
+            needed: Json = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
             message = "Missing required client capability"
             raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, message, needed)
         return await handle(context, params)

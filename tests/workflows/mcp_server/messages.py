@@ -1,6 +1,7 @@
 """Sends JSON-RPC messages to the MCP server, as a client without the official package would."""
 
 import json
+from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.test import Client
 
 
 ADDRESS = "/mcp/"
+NEW = "2026-07-28"
 _ids = count(1)
 
 
@@ -30,6 +32,37 @@ def ask(client: Client, method: str, address: str = ADDRESS, **params: Any) -> A
     answer = response.json()
     assert answer["id"] == body["id"]
     return answer
+
+
+def ask_new(
+    client: Client,
+    method: str,
+    /,
+    *,
+    capabilities: Mapping[str, Any] | None = None,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    **params: Any,
+) -> Any:
+    """Send a request of the revision 2026-07-28, and return the result or, with another status, the error."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": NEW,
+        "io.modelcontextprotocol/clientCapabilities": capabilities or {},
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    }
+    given = {"MCP-Protocol-Version": NEW, "Mcp-Method": method}
+    if name := params.get("name") or params.get("uri"):
+        given["Mcp-Name"] = str(name)
+    body = {
+        "jsonrpc": "2.0",
+        "id": next(_ids),
+        "method": method,
+        "params": {**params, "_meta": meta},
+    }
+    response = post(client, body, **{**given, **(headers or {})})
+    assert response.status_code == status, (response.status_code, response.content)
+    answer = response.json()
+    return answer["result"] if status == 200 and "result" in answer else answer["error"]
 
 
 def call(client: Client, tool: str, address: str = ADDRESS, **arguments: Any) -> Any:

@@ -94,10 +94,16 @@ def test_person_is_named_by_a_header_too_but_never_by_the_model(client: KeyClien
     [
         ({"runs:read"}, []),
         ({"memory:write"}, []),
-        ({"memory:read"}, ["memory_search", "knowledge_search"]),
+        ({"memory:read"}, ["memory_search", "memory_explain", "knowledge_search"]),
         (
             {"memory:read", "memory:write"},
-            ["memory_search", "memory_store", "memory_forget", "knowledge_search"],
+            [
+                "memory_search",
+                "memory_store",
+                "memory_forget",
+                "memory_explain",
+                "knowledge_search",
+            ],
         ),
     ],
 )
@@ -170,3 +176,26 @@ def test_every_knowledge_base_has_a_page_of_the_list(client: KeyClient, cast: Ca
     titles = [each["title"] for each in (*first["resources"], *second["resources"])]
     assert sorted(titles) == ["Page of global:default", "Page of global:recipes"]
     assert "nextCursor" not in second
+
+
+def test_memory_is_explained_by_its_changes(client: KeyClient) -> None:
+    for text in ("Mia likes tea.", "Mia likes coffee."):
+        call(client, "memory_store", MIA, text=text, key="drink")
+
+    explained = call(client, "memory_explain", MIA, key="drink")["structuredContent"]
+
+    changes = explained.pop("changes")
+    assert explained == {"key": "drink", "text": "Mia likes coffee."}
+    assert [change["text"] for change in changes] == ["Mia likes tea.", "Mia likes coffee."]
+    assert all(change["at"] and change["by"] for change in changes)
+
+
+def test_what_is_forgotten_or_somebody_elses_is_not_explained(client: KeyClient) -> None:
+    call(client, "memory_store", MIA, text="Mia likes tea.", key="drink")
+    of_another = call(client, "memory_explain", TOM, key="drink")
+    call(client, "memory_forget", MIA, key="drink")
+    forgotten = call(client, "memory_explain", MIA, key="drink")
+
+    for result in (of_another, forgotten):
+        assert result["isError"]
+        assert result["content"][0]["text"] == "key: nothing is remembered under drink."

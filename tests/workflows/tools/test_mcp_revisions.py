@@ -104,7 +104,7 @@ async def test_list_is_asked_for_again_when_its_time_is_up() -> None:
                 async with keep_connections():
                     await add(served, tool)
                     await add(served, tool)
-            counts.append(served.requests["tools/list"] - 1)
+            counts.append(served.requests["new tools/list"] - 1)
 
     assert counts == [1, 3]
 
