@@ -36,3 +36,16 @@ DIARY = build_line(
     {"id": "store", "data": {"type": "memory-store", "title": "Remember", "scope": "user",
                              "value_selector": ["sys", "query"]}},
 )  # fmt: skip
+
+# Asks the person in front of the client, and answers with what they said.
+ASKING = build_line(
+    "workflow",
+    {"id": "start", "data": {"type": "start", "title": "Start", "variables": []}},
+    {"id": "ask", "data": {"type": "human-input", "title": "Ask", "form_content": "Which size?",
+                           "inputs": [{"type": "paragraph", "output_variable_name": "size", "label": "Size"}],
+                           "user_actions": [{"id": "send", "title": "Send", "button_style": "primary"}],
+                           "timeout": 36, "timeout_unit": "hour"}},
+    {"id": "end", "data": {"type": "end", "title": "End", "outputs": [
+        {"variable": "size", "value_selector": ["ask", "size"]}]}},
+)  # fmt: skip
+ASKING["edges"][1]["sourceHandle"] = "send"

@@ -302,11 +302,10 @@ def _build_buttons(form: Mapping[str, Any]) -> tuple[Button, ...]:
     actions = list_actions(form)
     if not actions:
         return (Button("", _("Send"), "button-main"),)
-    texts = _describe_actions(str(form.get("type")))
-    actions = {name: texts.get(name, title) for name, title in actions.items()}
+    titles = _list_titles(form)
     return tuple(
-        Button(name, title, _BUTTONS.get(str(styles[name]), ""), name in declining)
-        for name, title in actions.items()
+        Button(name, titles[name], _BUTTONS.get(str(styles[name]), ""), name in declining)
+        for name in actions
     )
 
 
@@ -324,7 +323,10 @@ def _describe_actions(form_type: str) -> dict[str, str]:
 
 
 def _list_titles(form: Mapping[str, Any]) -> dict[str, str]:
-    return {**list_actions(form), **_describe_actions(str(form.get("type")))}
+    titles = {**list_actions(form), **_describe_actions(str(form.get("type")))}
+    if any(item.get("declines") for item in form.get("actions") or ()):  # a tool asks
+        titles |= {"accept": _("Send"), "decline": _("Decline")}
+    return titles
 
 
 def _list_answers(wait: RunWait) -> tuple[tuple[str, str], ...]:
