@@ -24,7 +24,7 @@ REQUIRED: Final = "CLIENTS_REQUIRED"  # in the environment of `make test-clients
 
 # Name → what is installed there, exactly: what a client does changes with its version.
 ENVIRONMENTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "fastmcp": ("fastmcp==4.2.3",),  # its MCP is of version 2, which ours can't be yet
+    "fastmcp": ("fastmcp==4.2.3",),  # as people have it, whatever version of MCP's package is ours
     # They would bring fifty packages that nothing else needs.
     "openai": (
         "langchain-openai==1.7.4",

@@ -6,9 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeVar
 
 import httpx2
-import mcp_types as types
 import pytest
-from mcp import Client, MCPError
+from mcp import Client, MCPError, types
 from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from mcp.client.streamable_http import streamable_http_client
 
