@@ -17,6 +17,7 @@ from config.net.addresses import Address, is_public, parse_address
 from config.net.allow import AllowList
 from config.net.errors import AddressRefused
 from config.net.proxies import Proxy
+from config.net.time_limits import TimedStream
 
 
 Resolver = Callable[..., Iterable[tuple[int, int, int, str, Any]]]  # the shape of getaddrinfo
@@ -78,7 +79,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
         for address in self._look_up(host, port)[:_MAX_ATTEMPTS]:
             try:
                 if self._proxy and is_public(address):
-                    return self._proxy.open_tunnel(self._inner, address, port, timeout)
+                    return TimedStream(self._proxy.open_tunnel(self._inner, address, port, timeout))
                 stream = self._inner.connect_tcp(
                     str(address), port, timeout, local_address, socket_options
                 )
@@ -88,7 +89,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
             if not _is_peer(stream, address):
                 stream.close()
                 raise AddressRefused
-            return stream
+            return TimedStream(stream)
         raise _choose_failure(failures)
 
     def connect_unix_socket(self, *_: Any, **__: Any) -> httpcore2.NetworkStream:

@@ -8,6 +8,7 @@ import asyncio
 import ssl
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -21,6 +22,7 @@ from config.net.bodies import BodyDecoder, check_headers, strip_encoding_headers
 from config.net.errors import AddressRefused, NetFault, RedirectRefused, TimeIsUp
 from config.net.proxies import Proxy
 from config.net.server_faults import blame_server
+from config.net.time_limits import limit_waits
 from config.net.urls import check_url, refuse
 
 
@@ -105,7 +107,7 @@ class GuardedTransport(httpx2.HTTPTransport):
             raise TimeIsUp(request=request)
         self._rules.check(request)
         try:
-            with blame_server():
+            with _end_at(deadline), blame_server():
                 response = super().handle_request(request)
         except AddressRefused:
             raise refuse(request) from None
@@ -147,7 +149,7 @@ class _Stream(httpx2.SyncByteStream):
     def __iter__(self) -> Iterator[bytes]:
         chunks = iter(self._response.stream)  # type: ignore[arg-type]
         while True:
-            with blame_server():
+            with _end_at(self._deadline), blame_server():
                 raw = next(chunks, None)
             if raw is None:
                 return
@@ -157,6 +159,18 @@ class _Stream(httpx2.SyncByteStream):
 
     def close(self) -> None:
         self._response.close()
+
+
+@contextmanager
+def _end_at(deadline: float) -> Iterator[None]:
+    """Raise ``TimeIsUp`` when a synchronous wait reaches the deadline."""
+    try:
+        with limit_waits(lambda: deadline - time.monotonic()):
+            yield
+    except httpx2.TimeoutException as error:
+        if time.monotonic() < deadline:
+            raise
+        raise TimeIsUp from error
 
 
 @cache

@@ -344,6 +344,29 @@ def test_body_that_drips_ends_at_the_total_limit(site: Site, clock: Clock) -> No
         has_given_up.set()
 
 
+def test_headers_without_an_end_are_left_at_the_total_limit(site: Site, clock: Clock) -> None:
+    """Each line comes soon after the one before, and a thread can't be interrupted while it waits."""
+    has_given_up = threading.Event()
+
+    def drip(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+        for number in range(200):
+            clock.now += 1
+            handler.wfile.write(b"X-Line: %d\r\n" % number)
+        has_given_up.wait(90)
+
+    site.pages["/"] = drip
+
+    try:
+        with (
+            net.build_sync_client(allow=("127.0.0.1:*",), timeout=60) as client,
+            pytest.raises(net.TimeIsUp),
+        ):
+            client.get(site.url("/"))
+    finally:
+        has_given_up.set()
+
+
 def test_redirects_share_one_time_limit(site: Site, clock: Clock) -> None:
     def slow(handler: BaseHTTPRequestHandler) -> None:
         clock.now += 40
