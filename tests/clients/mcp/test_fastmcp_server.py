@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from config import net
-from config.embedded.ports import find_free_port
 from tests.clients.environments import find_python
+from tests.support.ports import hold_port
 from tests.support.waiting import until_async
 from workflows.engine.errors import ToolFailed
 from workflows.engine.tool_calls import ToolAsks, ToolReply
@@ -19,20 +19,21 @@ from workflows.tools.mcp.session import Listing, Server, call_tool, list_tools
 
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    python, port = find_python("fastmcp"), find_free_port()
+    python = find_python("fastmcp")
     allowed = net.parse_allowed(["127.0.0.1:*"])
     monkeypatch.setattr("config.net.clients._load_allow_list", lambda: allowed)
     script = Path(__file__).with_name("fastmcp_server.py")
-    process = subprocess.Popen(
-        [python, script, json.dumps({"port": port})],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.kill()
-        process.wait()
+    with hold_port() as port:
+        process = subprocess.Popen(
+            [python, script, json.dumps({"port": port})],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            process.kill()
+            process.wait()
 
 
 async def listed(server: Server) -> Listing | None:

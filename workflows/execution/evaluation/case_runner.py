@@ -27,6 +27,7 @@ from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.children import find_published
 from workflows.execution.ports.models import build_models
 from workflows.models.documents import from_json
+from workflows.tools.kept_connections import keep_connections
 from workflows.tools.port import load_local_tools
 
 
@@ -70,7 +71,8 @@ class CaseRunner:
             environment=self.environment,
             timeout_seconds=SECONDS_PER_TURN,
         )
-        return await run_case(document, case, make_runner, memory.port() if memory else None)
+        async with keep_connections():
+            return await run_case(document, case, make_runner, memory.port() if memory else None)
 
 
 def load_workflows(
