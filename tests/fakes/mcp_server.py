@@ -81,6 +81,18 @@ class FakeMcp:
         response = {"jsonrpc": "2.0", "id": message["id"], "result": result}
         return Raw(json.dumps(response).encode())
 
+    def speak_new(self) -> None:
+        """Answer as servers of the revision 2026-07-28 do, which know no sessions."""
+        kept = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        list_tools = self.answers["tools/list"]
+        del self.answers["initialize"]
+        self.answers["tools/list"] = lambda message: {**list_tools(message), **kept}
+        self.answers["server/discover"] = lambda _message: {
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {}},
+            **kept,
+        }
+
     def calls(self) -> list[Message]:
         return [message for message in self.messages if message.get("method") == "tools/call"]
 
@@ -127,7 +139,7 @@ def _handler(fake: FakeMcp) -> type[BaseHTTPRequestHandler]:
             self.close_connection = True
             self.send_response(raw.status)
             length = {"content-length": str(len(raw.body))} if isinstance(raw.body, bytes) else {}
-            for name, value in (raw.headers | length | {"connection": "close"}).items():
+            for name, value in (length | raw.headers | {"connection": "close"}).items():
                 self.send_header(name, value)
             self.end_headers()
             pieces = [raw.body] if isinstance(raw.body, bytes) else raw.body

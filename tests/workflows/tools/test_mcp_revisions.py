@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.fakes.mcp_server import ADD, FakeMcp, Raw
 from tests.fakes.mcp_servers import NEW, OLD, OLDEST, REVISIONS, ServedMcp, serve_mcp
 from tests.support.waiting import LIMIT, until_async
 from workflows.engine.errors import ToolFailed
@@ -163,3 +164,34 @@ async def test_credential_goes_with_every_request(revision: str) -> None:
 
         await asyncio.wait_for(until_async(lambda: served.headers), LIMIT)
     assert {headers.get("authorization") for headers in served.headers} == {"Bearer t0ken"}
+
+
+EVENTS = {"content-type": "text/event-stream"}
+JSON = {"content-type": "application/json"}
+ADDING = Operation("add", "", ADD["inputSchema"], {"name": "add"})
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (Raw(b'{"jsonrpc": "2.0"}', headers={**JSON, "content-length": "900"}), "closed|incomplete|broke"),
+        (Raw(b'{"jsonrpc": "2.0", "id": 3, "result": {}}', headers={**JSON, "content-length": "9"}), "not valid"),
+        (Raw(b"data: {}\n\n", headers={**EVENTS, "content-length": "900"}), "closed|not valid|broke"),
+        (Raw(b'{"jsonrpc": "2.0", "id": 4711, "result": {}}'), "a request that was not made"),
+        (Raw(b"{}", headers={"content-type": "text/plain"}), "not valid"),
+        (Raw(status=202), "not valid"),
+        (Raw(b"", 301, {"location": "http://127.0.0.1:1/mcp", **JSON}), "redirects to another|another site"),
+        (Raw(b"secret page", 503), "the status 503"),
+    ],
+)  # fmt: skip
+async def test_hostile_answers_are_told_at_once(answer: Raw, message: str, is_new: bool) -> None:
+    with FakeMcp() as server:
+        if is_new:
+            server.speak_new()
+        server.answers["tools/call"] = lambda _message: answer
+        with pytest.raises(ToolFailed, match=message) as failure:
+            await call_tool(Server(server.url), ADDING, {"a": 1, "b": 2})
+
+    assert "secret page" not in str(failure.value)
+    assert "longer than" not in str(failure.value)
