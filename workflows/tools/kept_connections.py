@@ -42,8 +42,7 @@ async def keep_connections() -> AsyncIterator[None]:
         yield
     finally:
         _kept.reset(token)
-        for connection in kept.connections.values():
-            await connection.close()
+        await asyncio.gather(*(each.close() for each in kept.connections.values()))
 
 
 @asynccontextmanager

@@ -23,7 +23,9 @@ from workflows.tools.mcp.servers import Server
 from workflows.tools.mcp.streams import NotedWriting, Spent, Streams, filter_messages
 
 
-CLOSE_SECONDS: Final = 15.0  # until a session that doesn't end by itself is cancelled
+# Until a session that doesn't end by itself is cancelled. A process is killed meanwhile, with all that it has started.
+CLOSE_SECONDS: Final = 5.0
+CLOSE_PROCESS_SECONDS: Final = 15.0
 # A call learns from the end of its session why it got no answer.
 _REASON_SECONDS: Final = 2.0
 
@@ -69,7 +71,8 @@ class Connection:
         if self._task is None:
             return
         self._closing.set()
-        await asyncio.wait({self._task}, timeout=CLOSE_SECONDS)
+        seconds = CLOSE_PROCESS_SECONDS if self.server.is_process else CLOSE_SECONDS
+        await asyncio.wait({self._task}, timeout=seconds)
         await _end(self._task)
 
     async def _open(self, open_streams: Open, seconds: float) -> None:

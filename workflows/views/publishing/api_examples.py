@@ -87,6 +87,13 @@ MCP: Final = """{{
   }}
 }}"""
 
+CLAUDE_CODE: Final = """claude mcp add --transport http mnemoflow "{base}/mcp/?user=ana" \\
+  --header "Authorization: Bearer $MNEMOFLOW_KEY\""""
+
+CODEX: Final = """[mcp_servers.mnemoflow]
+url = "{base}/mcp/?user=ana"
+bearer_token_env_var = "MNEMOFLOW_KEY\""""
+
 FRAME: Final = """<iframe src="{page}?embed=1" title="{title}"
   width="100%" height="480" loading="lazy" style="border: 0"></iframe>"""
 
@@ -138,6 +145,8 @@ def build_snippets(request: HttpRequest, workflow: Workflow, document: Document)
         Snippet("openai", _("OpenAI clients"), OPENAI.format(**values)),
         Snippet("dify", _("Dify clients"), DIFY.format(**values)),
         Snippet("mcp", _("MCP clients"), MCP.format(**values)),
+        Snippet("claude-code", "Claude Code", CLAUDE_CODE.format(**values)),
+        Snippet("codex", "Codex", CODEX.format(**values)),
         Snippet("frame", _("Embed diagram (HTML)"), FRAME.format(**values)),
     ]
 

@@ -2,6 +2,8 @@
 
 import ast
 import json
+import shlex
+import tomllib
 from typing import Any
 
 import pytest
@@ -31,6 +33,13 @@ def test_python_is_python_and_the_configuration_is_json(alice: Person):
     ast.parse(texts["openai"])
     server = json.loads(texts["mcp"])["mcpServers"]["mnemoflow"]
     assert server["url"] == "http://testserver/mcp/?user=ana"
+    codex = tomllib.loads(texts["codex"])["mcp_servers"]["mnemoflow"]
+    assert codex == {"url": server["url"], "bearer_token_env_var": "MNEMOFLOW_KEY"}
+    command = shlex.split(texts["claude-code"].replace("\\\n", " "))
+    assert command[3:] == [
+        *("--transport", "http", "mnemoflow", server["url"]),
+        *("--header", "Authorization: Bearer $MNEMOFLOW_KEY"),
+    ]
 
 
 def test_clients_of_openai_send_inputs_as_metadata(alice: Person):
