@@ -1,4 +1,4 @@
-"""Why something is remembered: the changes of a memory, each with its time, its author and its run."""
+"""Explains why something is remembered, by the changes of the memory, each with its time, its author and its run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a client is told about a run: its outputs, a question for the person in front of the client, or that it goes on."""
+"""Tells a client how a run stands: its outputs, a question for the person in front of the client, or that it goes on."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -53,10 +53,10 @@ def clean_result(result: ToolResult, clean: Clean) -> ToolResult:
     return replace(result, text=clean(result.text), data=data)
 
 
-def clean_question(asked: ToolAsks, clean: Clean) -> ToolAsks:
+def clean_question(question: ToolAsks, clean: Clean) -> ToolAsks:
     """Return the question as people may see it. Its state goes back to its server as it came."""
     return ToolAsks(
-        {name: _clean_value(value, clean) for name, value in asked.form.items()}, asked.state
+        {name: _clean_value(value, clean) for name, value in question.form.items()}, question.state
     )
 
 

@@ -23,43 +23,43 @@ C = TypeVar("C", bound=Closable)
 
 
 @dataclass
-class _Kept:
+class _Pool:
     """The open connections by what they lead to. Only one is opened to each, whoever asks for it at the same time."""
 
     connections: dict[Hashable, Closable] = field(default_factory=dict)
     locks: dict[Hashable, asyncio.Lock] = field(default_factory=dict)
 
 
-_kept: ContextVar[_Kept | None] = ContextVar("kept_connections", default=None)
+_pool: ContextVar[_Pool | None] = ContextVar("kept_connections", default=None)
 
 
 @asynccontextmanager
 async def keep_connections() -> AsyncIterator[None]:
     """Keep the connections that are opened in this block until its end."""
-    kept = _Kept()
-    token = _kept.set(kept)
+    pool = _Pool()
+    token = _pool.set(pool)
     try:
         yield
     finally:
-        _kept.reset(token)
-        await asyncio.gather(*(each.close() for each in kept.connections.values()))
+        _pool.reset(token)
+        await asyncio.gather(*(each.close() for each in pool.connections.values()))
 
 
 @asynccontextmanager
 async def find_connection(key: Hashable, connect: Callable[[], Awaitable[C]]) -> AsyncIterator[C]:
     """Yield the kept connection of this key, or a new one: of the run, or of this block alone where nothing is kept."""
-    kept = _kept.get()
-    if kept is None:
+    pool = _pool.get()
+    if pool is None:
         connection = await connect()
         try:
             yield connection
         finally:
             await connection.close()
         return
-    async with kept.locks.setdefault(key, asyncio.Lock()):
-        known = kept.connections.get(key)
-        if known is None or not known.is_open:
-            if known is not None:
-                await known.close()
-            kept.connections[key] = await connect()
-    yield cast("C", kept.connections[key])
+    async with pool.locks.setdefault(key, asyncio.Lock()):
+        entry = pool.connections.get(key)
+        if entry is None or not entry.is_open:
+            if entry is not None:
+                await entry.close()
+            pool.connections[key] = await connect()
+    yield cast("C", pool.connections[key])

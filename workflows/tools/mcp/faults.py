@@ -1,4 +1,4 @@
-"""What people are told when an MCP server can't be used: what the client says, else what the protocol says."""
+"""Says to people why an MCP server can't be used, in the words of the client or else of the protocol."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -58,8 +58,8 @@ def describe_error(error: BaseException, url: str, spent: Spent) -> Exception:
         if isinstance(leaf, MCPError) and leaf.error.code == types.CONNECTION_CLOSED:
             return ToolFailed("The MCP server closed the connection", retryable=True)
         if isinstance(leaf, MCPError):
-            refused = f"The MCP server refused: {clean_text(leaf.message, 300)}"
-            return ToolFailed(explain_transport(leaf, spent) or refused)
+            refusal = f"The MCP server refused: {clean_text(leaf.message, 300)}"
+            return ToolFailed(explain_transport(leaf, spent) or refusal)
         if isinstance(leaf, ValidationError | RuntimeError):
             return ToolFailed(_INVALID)
     return error if isinstance(error, Exception) else ToolFailed(_INVALID)

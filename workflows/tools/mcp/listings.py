@@ -36,13 +36,13 @@ class KnownTools:
         return time.monotonic() < self.until
 
 
-_known: OrderedDict[Server, KnownTools] = OrderedDict()
+_cache: OrderedDict[Server, KnownTools] = OrderedDict()
 
 
 def find_known(server: Server) -> KnownTools | None:
     """Return the tools of the server, as this account was told them, if that still holds."""
-    known = _known.get(server)
-    return known if known is not None and known.holds else None
+    tools = _cache.get(server)
+    return tools if tools is not None and tools.holds else None
 
 
 async def learn_tools(server: Server, session: ClientSession) -> KnownTools:
@@ -54,12 +54,12 @@ async def learn_tools(server: Server, session: ClientSession) -> KnownTools:
         for tool in page.tools[:MAX_OPERATIONS]:
             parameters[tool.name] = read_tool("", tool).parameters
             has_headers = has_headers or _HEADER in json.dumps(tool.input_schema)
-    known = KnownTools(parameters, time.monotonic() + seconds, has_headers)
-    _known[server] = known
-    _known.move_to_end(server)
-    while len(_known) > MAX_LISTINGS:
-        _known.popitem(last=False)
-    return replace(known, until=max(known.until, time.monotonic() + MIN_TTL_SECONDS))
+    tools = KnownTools(parameters, time.monotonic() + seconds, has_headers)
+    _cache[server] = tools
+    _cache.move_to_end(server)
+    while len(_cache) > MAX_LISTINGS:
+        _cache.popitem(last=False)
+    return replace(tools, until=max(tools.until, time.monotonic() + MIN_TTL_SECONDS))
 
 
 async def iter_pages(session: ClientSession) -> AsyncIterator[types.ListToolsResult]:

@@ -1,4 +1,4 @@
-"""What an MCP server asks before it carries out a call, as a form for a person, and the answer as the server reads it.
+"""Turns what an MCP server asks before it carries out a call into a form for a person, and the answer into what the server reads.
 
 The text is the server's, so it is shown as it is written, and an address as text that nobody is led to follow.
 """
@@ -29,7 +29,7 @@ _REQUESTS: Final[TypeAdapter[types.InputRequests]] = TypeAdapter(types.InputRequ
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _FormField:
     """A field of a question: its name in the form, and its place in what the server asks."""
 
     name: str
@@ -78,7 +78,7 @@ def read_reply(reply: ToolReply | None) -> tuple[types.InputResponses | None, st
     }, state
 
 
-def _iter_fields(requests: types.InputRequests) -> Iterator[_Asked]:
+def _iter_fields(requests: types.InputRequests) -> Iterator[_FormField]:
     for key, request in requests.items():
         params = request.params
         if not isinstance(params, types.ElicitRequestFormParams):
@@ -88,7 +88,9 @@ def _iter_fields(requests: types.InputRequests) -> Iterator[_Asked]:
         for name, schema in (properties if isinstance(properties, dict) else {}).items():
             label = str(name) if len(requests) == 1 else f"{key}.{name}"
             is_required = isinstance(required, list) and name in required
-            yield _Asked(label, key, name, schema if isinstance(schema, dict) else {}, is_required)
+            yield _FormField(
+                label, key, name, schema if isinstance(schema, dict) else {}, is_required
+            )
 
 
 def _describe(tool: str, requests: types.InputRequests) -> str:
@@ -104,13 +106,13 @@ def _describe(tool: str, requests: types.InputRequests) -> str:
     return "\n".join([f"**{tool}**", "", *lines])
 
 
-def _build_input(asked: _Asked) -> dict[str, Json]:
-    schema = asked.schema
+def _build_input(form_field: _FormField) -> dict[str, Json]:
+    schema = form_field.schema
     item: dict[str, Json] = {
-        "name": asked.name,
+        "name": form_field.name,
         "type": _choose_type(schema),
-        "label": clean_text(schema.get("title") or asked.property, 80),
-        "required": asked.is_required,
+        "label": clean_text(schema.get("title") or form_field.property, 80),
+        "required": form_field.is_required,
     }
     if item["type"] == "select":
         item["options"] = list(_list_options(schema))
@@ -143,12 +145,12 @@ def _list_options(schema: Mapping[str, Json]) -> dict[str, Json]:
     )
 
 
-def _read_value(asked: _Asked, value: Json) -> Json:
+def _read_value(form_field: _FormField, value: Json) -> Json:
     """Return the value that the server gets, or None for a field that was left empty."""
-    if value is None or (value == "" and not asked.is_required):
+    if value is None or (value == "" and not form_field.is_required):
         return None
-    kind = asked.schema.get("type")
-    options = _list_options(asked.schema)
+    kind = form_field.schema.get("type")
+    options = _list_options(form_field.schema)
     if options:
         return options.get(str(value), value)
     if kind == "array":

@@ -149,14 +149,14 @@ class _Call:
         """
         if not is_modern(session):
             return
-        known = connection.tools or find_known(self.server)
-        if known is None or not known.holds or (known.has_headers and connection.tools is None):
+        tools = connection.tools or find_known(self.server)
+        if tools is None or not tools.holds or (tools.has_headers and connection.tools is None):
             try:
-                known = await learn_tools(self.server, session)
+                tools = await learn_tools(self.server, session)
             except MCPError:
                 return  # the call itself will say what is wrong
-        connection.tools = known
-        parameters = known.parameters.get(str(self.operation.call["name"]))
+        connection.tools = tools
+        parameters = tools.parameters.get(str(self.operation.call["name"]))
         if parameters is not None and parameters != self.operation.parameters:
             raise ToolFailed(
                 f"The MCP server has changed the tool {self.operation.name}. Refresh its connection on the page Tools."

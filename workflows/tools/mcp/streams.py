@@ -23,7 +23,7 @@ MAX_ID: Final = 20
 
 @dataclass
 class Spent:
-    """What a server has used since the last call began, of which there is a limit: several calls share a connection."""
+    """Counts what a server has used since the last call began, which is limited: several calls share a connection."""
 
     messages: int = 0
     requests: int = 0  # of the server
