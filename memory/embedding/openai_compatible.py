@@ -87,6 +87,11 @@ class OpenAICompatible(Embedder):
             raise _build_connection_fault(error) from None
         except ValueError:
             raise EmbedderFault("The answer is not valid JSON.") from None
+        except Exception as error:
+            failure = net.describe_failure(error, self._options.url)
+            if failure is None:
+                raise
+            raise EmbedderFault(str(failure), retryable=failure.retryable) from None
 
     def _post(self, body: dict[str, Any], seconds: float) -> Any:
         # The package's own method would add an encoding where none is asked for.
