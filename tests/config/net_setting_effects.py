@@ -24,7 +24,7 @@ def net_proxy() -> object:
     from config import net
 
     with net.build_sync_client() as client:
-        proxy: Any = client._transport._rules.proxy  # type: ignore[attr-defined]
+        proxy: Any = client._transport._rules.proxy
     return [proxy.host, proxy.port]
 
 

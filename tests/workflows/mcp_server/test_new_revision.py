@@ -111,7 +111,7 @@ def test_question_of_a_run_is_a_form_and_the_answer_continues_the_run(
 ) -> None:
     wait = pause(cast, client)
     run_id = str(wait.run_id)
-    result = {"name": "get_run_result", "arguments": {"run_id": run_id}}
+    result: dict[str, Any] = {"name": "get_run_result", "arguments": {"run_id": run_id}}
 
     asked = ask_new(client, "tools/call", capabilities=ASKING, **result)
     answers = accept(wait, days="many", action="go")
@@ -144,7 +144,7 @@ def test_question_of_a_run_is_a_form_and_the_answer_continues_the_run(
 
 def test_who_declines_is_not_asked_again_by_the_same_call(client: KeyClient, cast: Cast) -> None:
     wait = pause(cast, client)
-    result = {"name": "get_run_result", "arguments": {"run_id": str(wait.run_id)}}
+    result: dict[str, Any] = {"name": "get_run_result", "arguments": {"run_id": str(wait.run_id)}}
 
     declined = ask_new(
         client,
