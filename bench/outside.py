@@ -236,7 +236,9 @@ def _sign_in(
     from accounts.services import issue_key
 
     principal = load_user_principal(user)
-    _key, secret = issue_key(principal=principal, team=team, name="Bench", scopes=set(SCOPES))
+    _key, secret = issue_key(
+        principal=principal, team=team, name="Bench", scopes={*SCOPES, "credentials:write"}
+    )
     browser = Browser()
     browser.force_login(user)
     name = settings.SESSION_COOKIE_NAME
