@@ -132,12 +132,12 @@ def run_hanging_server(seconds: float) -> Iterator[None]:
 def _measure(people: Sequence[Person], options: argparse.Namespace) -> int:
     idle, _ = measure(people[:IDLE_READERS], options, think=1.0)
     pressed = Answers()
-    beside, health = measure(people, options, pressed=pressed)
+    pages, health = measure(people, options, pressed=pressed)
     many = [*islice(cycle(people), options.readers)]
     readers, _ = measure(many, options)
     bars = [
-        Bar("page, p95, while nothing outside answers", beside.p95, PAGE_BAR, " s"),
-        Bar("answers with status 500, or none", float(beside.faults + pressed.faults + health.faults), 0),
+        Bar("page, p95, while nothing outside answers", pages.p95, PAGE_BAR, " s"),
+        Bar("answers with status 500, or none", float(pages.faults + pressed.faults + health.faults), 0),
         Bar("/livez meanwhile, the longest", max(health.seconds), HEALTH_BAR, " s"),
         Bar(f"p95 of {options.readers} readers, times that of {IDLE_READERS}", readers.p95 / idle.p95, READERS_BAR, "×"),
         Bar(f"faults for {options.readers} readers", float(readers.faults), 0),
@@ -145,7 +145,7 @@ def _measure(people: Sequence[Person], options: argparse.Namespace) -> int:
     measured = {
         "idle_p95_s": idle.p95,
         "idle_pages": len(idle.seconds),
-        "beside_pages": len(beside.seconds),
+        "beside_pages": len(pages.seconds),
         "pressed": {str(status): count for status, count in sorted(pressed.statuses.items())},
         "readers_p95_s": readers.p95,
         "readers_pages": len(readers.seconds),
@@ -167,8 +167,9 @@ def measure(
     for number, person in enumerate(people):
         jobs.append(Job(partial(read, pages, person), pause, pause * number / len(people)))
         if pressed is not None:
-            acts = (partial(press, pressed, person, first) for first in range(PRESSES_AT_ONCE))
-            jobs += [Job(act, 1.0) for act in acts]
+            jobs += [
+                Job(partial(press, pressed, person, first), 1.0) for first in range(PRESSES_AT_ONCE)
+            ]
     threads = [threading.Thread(target=job.repeat, args=(stop,), daemon=True) for job in jobs]
     for thread in threads:
         thread.start()
@@ -254,8 +255,6 @@ def _furnish(principal: Any, team: Any, outside: str) -> tuple[list[str], list[t
     """Give a team what calls outside, and return the pages that its people read and the presses that call."""
     from django.urls import reverse
 
-    from accounts.tenancy import tenant
-    from workflows.models import ProviderModel, ToolConnection
     from workflows.services import credentials
     from workflows.services.catalog.importing import import_document
 
@@ -270,30 +269,7 @@ def _furnish(principal: Any, team: Any, outside: str) -> tuple[list[str], list[t
     workflow = import_document(
         principal, team_id=team.pk, source=_build_document(outside), name="Asks outside"
     ).workflow
-    operation = {
-        "name": "read",
-        "description": "",
-        "parameters": {"type": "object", "properties": {}},
-        "call": {"method": "GET", "path": "/read", "arguments": {}, "body_type": "", "name": "read"},
-    }  # fmt: skip
-    with tenant([team.pk]):
-        embedding = ProviderModel.objects.create(
-            team=team, provider=provider, type="embedding", name="slow", is_default=True, dimensions=5
-        )  # fmt: skip
-        connections = {
-            kind: ToolConnection.objects.create(
-                team=team,
-                name=kind,
-                slug=kind.replace("_", "-"),
-                kind=kind,
-                url=outside,
-                document_url=outside,
-                operations=[operation],
-                enabled_operations=["read"],
-                authentication={"type": "bearer", "name": ""},
-            )
-            for kind in ("openapi", "mcp_http")
-        }
+    embedding, connections = _connect(team, provider, outside)
     api = "/api/v1"
     tries = [
         (f"{api}/tools/connections/{row.pk}/try", '{"operation": "read"}')
@@ -318,6 +294,38 @@ def _furnish(principal: Any, team: Any, outside: str) -> tuple[list[str], list[t
         reverse("memory:list"),
     ]
     return pages, presses
+
+
+def _connect(team: Any, provider: Any, outside: str) -> tuple[Any, dict[str, Any]]:
+    """Return an embedding model, and a connection of each kind of tool, at the address ``outside``."""
+    from accounts.tenancy import tenant
+    from workflows.models import ProviderModel, ToolConnection
+
+    operation = {
+        "name": "read",
+        "description": "",
+        "parameters": {"type": "object", "properties": {}},
+        "call": {"method": "GET", "path": "/read", "arguments": {}, "body_type": "", "name": "read"},
+    }  # fmt: skip
+    with tenant([team.pk]):
+        embedding = ProviderModel.objects.create(
+            team=team, provider=provider, type="embedding", name="slow", is_default=True, dimensions=5
+        )  # fmt: skip
+        connections = {
+            kind: ToolConnection.objects.create(
+                team=team,
+                name=kind,
+                slug=kind.replace("_", "-"),
+                kind=kind,
+                url=outside,
+                document_url=outside,
+                operations=[operation],
+                enabled_operations=["read"],
+                authentication={"type": "bearer", "name": ""},
+            )
+            for kind in ("openapi", "mcp_http")
+        }
+    return embedding, connections
 
 
 def _build_document(outside: str) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def test_nothing_on_this_machine_is_called_unless_the_operator_allows_it(
         with pytest.raises(InvalidValue, match=rf"NET_ALLOW=127\.0\.0\.1:{port}"):
             tools.connect_mcp(cast.ada.principal, team_id=cast.team_a.pk, url=server.url)
 
-    assert address not in listed
+    assert f'hx-get="{address}"' not in listed
     assert "is running" not in found
     assert server.messages == []
 
