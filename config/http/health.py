@@ -49,7 +49,7 @@ FIND_WORKER = """
 
 
 class WorkerNotice(StrEnum):
-    """What pages say about the workers."""
+    """Tells what pages say about the workers."""
 
     NONE = ""
     STARTING = "starting"  # none has reported yet, and everything has just been started

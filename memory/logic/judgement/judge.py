@@ -74,14 +74,14 @@ class Judge:
         (clause,) = self.judge_texts([text])
         center = self._probes.center
         return [
-            known.fact.id
-            for known in self._judge_comparable(known_facts)
-            if contradicts(clause, known.clause, center)
+            judged_fact.fact.id
+            for judged_fact in self._judge_comparable(known_facts)
+            if contradicts(clause, judged_fact.clause, center)
         ]
 
     def select_comparable(self, known_facts: Sequence[KnownFact]) -> list[KnownFact]:
         """Return the facts that the person of a turn may speak of: not what somebody else said about themselves."""
-        return [known.fact for known in self._judge_comparable(known_facts)]
+        return [judged_fact.fact for judged_fact in self._judge_comparable(known_facts)]
 
     def _judge_comparable(self, known_facts: Sequence[KnownFact]) -> list[JudgedFact]:
         clauses = self.judge_texts([fact.text for fact in known_facts])

@@ -134,10 +134,15 @@ def _judge_parts(parts: Sequence[str], clauses_by_text: Mapping[str, Clause]) ->
     clauses = [first]
     for part in parts[1:]:
         clause = clauses_by_text[part]
-        whole = clauses_by_text.get(repeat_subject(parts[0], part))
+        extended_clause = clauses_by_text.get(repeat_subject(parts[0], part))
         is_clause = _is_good(clause) or begins_with_verb(part) or " " not in parts[0]
-        if whole and first.is_of_speaker >= MIN_OF_SPEAKER and is_clause and _is_good(whole):
-            clause = whole
+        if (
+            extended_clause
+            and first.is_of_speaker >= MIN_OF_SPEAKER
+            and is_clause
+            and _is_good(extended_clause)
+        ):
+            clause = extended_clause
         clauses.append(clause)
     return clauses
 

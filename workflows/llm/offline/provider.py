@@ -112,9 +112,9 @@ def _confirm(stored: Sequence[str], question: str, phrases: dict[str, str]) -> s
 def _name_images(request: ModelRequest) -> str:
     images = [image for message in request.messages for image in message.images]
     names = [image.name or _name_url(image.url) for image in images]
-    shown = [name[:_MAX_IMAGE_NAME] or "?" for name in names[:_MAX_QUOTED]]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" (+{more})" if more > 0 else "")
+    quoted_names = [name[:_MAX_IMAGE_NAME] or "?" for name in names[:_MAX_QUOTED]]
+    more = len(names) - len(quoted_names)
+    return ", ".join(quoted_names) + (f" (+{more})" if more > 0 else "")
 
 
 def build_answer(request: ModelRequest) -> str:

@@ -33,8 +33,9 @@ def send_once(
     if not request.POST.get(MESSAGE_ID):
         return send()[0]
     try:
+        digest = _compute_digest(request)
         claimed = idempotency.claim_key(
-            principal, team_id, key=_build_key(request), digest=_compute_digest(request)
+            principal, team_id, key=_build_key(request, digest), digest=digest
         )
     except KeyInUse:
         return HttpResponse(status=204) if is_htmx(request) else redirect(page_url)
@@ -64,10 +65,10 @@ def _lead_to(request: HttpRequest, url: str) -> HttpResponse:
     return HttpResponse(status=204, headers={"HX-Redirect": url})
 
 
-def _build_key(request: HttpRequest) -> str:
+def _build_key(request: HttpRequest, digest: str) -> str:
     """Return a key of the id and of what was sent, so that a form that a browser restored can send another message."""
     message_id = request.POST[MESSAGE_ID]
-    text = f"{request.path} {message_id} {_compute_digest(request)}"
+    text = f"{request.path} {message_id} {digest}"
     return f"message {hashlib.sha256(text.encode()).hexdigest()}"
 
 

@@ -224,5 +224,5 @@ def _find_run(visit: Visit, run_id: UUID) -> Run:
 def _build_question(visit: Visit, run: Run, wait: RunWait, **submission: object) -> Question:
     url = PublicChatUrls(visit).get("answer", run.pk, wait.pk)
     is_asked = permissions.may_answer_question(visit.principal, wait)
-    given: Any = submission  # Any: the keywords of ``build_question``
-    return build_question(run, wait, url, is_asked=is_asked, shows_names=False, **given)
+    keywords: Any = submission  # Any: the keywords of ``build_question``
+    return build_question(run, wait, url, is_asked=is_asked, shows_names=False, **keywords)

@@ -83,14 +83,15 @@ def _find_meant_open(graph: Graph, kinds: Mapping[str, AnyKind]) -> frozenset[st
     if not outputs:
         return frozenset(graph.nodes)
     certain = _find_certain(graph, kinds, outputs)
-    beside = defaultdict[tuple[str, str], set[str]](set)
+    certain_targets = defaultdict[tuple[str, str], set[str]](set)
     for edge in graph.edges:
         if edge.target in certain:
-            beside[edge.source, edge.handle].add(edge.target)
+            certain_targets[edge.source, edge.handle].add(edge.target)
     begins = [
         edge
         for edge in graph.edges
-        if edge.source in outputs or beside.get((edge.source, edge.handle), set()) - {edge.target}
+        if edge.source in outputs
+        or certain_targets.get((edge.source, edge.handle), set()) - {edge.target}
     ]
     return graph.find_reachable(edge.target for edge in begins) | nested
 

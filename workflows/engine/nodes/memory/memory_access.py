@@ -178,8 +178,8 @@ def _describe_search(
     **optional: Json,
 ) -> dict[str, Json]:
     """Return what was sought, as an event has it, without the options that were not given."""
-    given = {name: value for name, value in optional.items() if value is not None}
-    return {"key": key, "filter": filter, "top_k": top_k, **given}
+    options = {name: value for name, value in optional.items() if value is not None}
+    return {"key": key, "filter": filter, "top_k": top_k, **options}
 
 
 def list_left_out(hits: Sequence[MemoryHit]) -> list[dict[str, Json]]:

@@ -96,7 +96,7 @@ def build_subjects_context(
 def _list_document_groups(
     document: Document, kinds: Mapping[str, AnyKind]
 ) -> tuple[tuple[Choice, ...], list[ChoiceGroup]]:
-    titles, left = list_titles(document, kinds), MAX_CHOICES
+    titles, room = list_titles(document, kinds), MAX_CHOICES
     outputs: dict[str, str] = {}
     groups: list[ChoiceGroup] = []
     for node in document.nodes:
@@ -107,8 +107,8 @@ def _list_document_groups(
         gives_output = kind.provides_results or kind.execution is Execution.RESPONSE
         if gives_output and node.parent is None:
             outputs |= {f"output.{name}": _("Output %(name)s") % {"name": name} for name in names}
-        choices = tuple(islice(_iter_node_choices(node, kind, names), left))
-        left -= len(choices)
+        choices = tuple(islice(_iter_node_choices(node, kind, names), room))
+        room -= len(choices)
         if choices:
             groups.append(ChoiceGroup(titles[node.id], choices))
     return tuple(outputs.items()), groups
