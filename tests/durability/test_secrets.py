@@ -103,7 +103,8 @@ def made(cast: Cast, *left_out: str) -> Workflow:
 
 def parrot(request: Request) -> Answer:
     """A model that repeats everything it was sent, headers too, in one word after the other."""
-    return Answer(f"{request.headers['authorization']} {request.last_message}", reasoning=API_KEY)
+    said = f"{request.headers['authorization']} {request.last_message}"
+    return Answer(said, reasoning=API_KEY, request_id=said)
 
 
 def leaks(text: str) -> list[str]:
@@ -164,7 +165,7 @@ def test_secret_is_in_no_table_no_log_and_no_answer(
     ]
     ends = [cluster.until_ended(run) for _workflow, run in runs]
 
-    # They were used: the model was sent both, and the log has the request that held them.
+    # They were used: the model was sent both, and the log has the answer that held them.
     assert [end["status"] for end in ends] == ["succeeded", "failed"], [
         end["error"] for end in ends
     ]
@@ -176,7 +177,7 @@ def test_secret_is_in_no_table_no_log_and_no_answer(
     assert {request.headers["authorization"] for request in ledger.requests} == {
         f"Bearer {API_KEY}"
     }
-    assert "Use [redacted]" in cluster.story()
+    assert "request_id: Bearer [redacted] Use [redacted]" in cluster.story()
     assert "[redacted]" in ends[0]["outputs"]["answer"]
     assert {table for table, row in rows(cluster) if "[secret KEY" in row} >= {
         "workflows_run",

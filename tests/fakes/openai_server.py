@@ -55,6 +55,7 @@ class Answer:
     raw: bytes | None = None  # sent instead of frames
     calls: Sequence[Call] = ()
     deltas: Sequence[Any] | None = None  # sent instead of what the other fields say
+    request_id: str = ""  # of the header in which providers name a request
 
     @property
     def reason(self) -> str | None:
@@ -266,6 +267,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
+        if answer.request_id:
+            self.send_header("x-request-id", answer.request_id)
         self.end_headers()
         try:
             if answer.raw is not None:
