@@ -20,23 +20,17 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(params=WAYS)
-def way(request: pytest.FixtureRequest) -> dict[str, Any]:
-    return WAYS[request.param]
-
-
 def remember(memory: Memory, key: str, text: str, use: PromptUse = PromptUse.AUTO) -> str:
     return memory.store(key, text, metadata={"about": "home"}, prompt_use=use).id
 
 
-def test_recall_for_a_prompt_leaves_out_what_may_enter_none(
-    memory: Memory, way: dict[str, Any]
-) -> None:
+def test_recall_for_a_prompt_leaves_out_what_may_enter_none(memory: Memory) -> None:
     for use in PromptUse:
         remember(memory, str(use), f"I live in Lyon, {use}.", use)
 
-    assert set(memory.keys(**way)) == {*map(str, PromptUse)}
-    assert set(memory.keys(**way, for_prompt=True)) == {"auto", "always", "relevant"}
+    for name, way in WAYS.items():
+        assert set(memory.keys(**way)) == {*map(str, PromptUse)}, name
+        assert set(memory.keys(**way, for_prompt=True)) == {"auto", "always", "relevant"}, name
     assert memory.keys(key="never") == ["never"]
     assert memory.keys(key="never", for_prompt=True) == []
     assert memory.keys(key="never", filter={"about": "home"}, for_prompt=True) == []
