@@ -1,62 +1,39 @@
-"""No route calls what is outside inside a transaction of its own, whichever it is.
+"""The check of the access matrix that no route calls what is outside inside a transaction of its own sees such calls.
 
-An admin sends every row of the access matrix. Outside nobody answers: each call ends at the door to the network, where
-the open blocks of the request's connection are counted.
+Here a route is asked that calls a model's provider; in `test_access_matrix.py` each route is.
 """
 
-from typing import Any
-
 import pytest
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import transaction
 
-from accounts.request_transaction import list_open_blocks
-from config.net import transport
 from config.net.errors import NetFault
 from tests.architecture.matrix_core import ask
 from tests.architecture.matrix_objects import CANARY_A, ROWS
-from tests.architecture.test_access_matrix import made, make, together, undone
+from tests.architecture.outside import Door, door
+from tests.architecture.test_access_matrix import made, make, undone
 from tests.architecture.world import World
 
 
 pytestmark = pytest.mark.django_db
 
-__all__ = ["made"]  # the fixture with the world
+__all__ = ["door", "made"]  # fixtures
+
+ROUTE = "api/v1/providers/<uuid:provider_id>/test"
 
 
-class Door:
-    """The door to the network, which lets nobody through, and counts the blocks of the requests that wait at it."""
+def test_route_that_calls_a_provider_waits_outside_its_transaction(made: World, door: Door) -> None:
+    (row,) = (row for row in ROWS if row.name == f"POST {ROUTE}")
+    with undone():
+        values = make(row, made.cast.alice, CANARY_A)
+        with undone(), door.watch() as waits:
+            ask(made.principals()["admin"], row, values)
 
-    def __init__(self) -> None:
-        self._connection: Any = connections[
-            DEFAULT_DB_ALIAS
-        ]  # of the requests, which are sent by this thread
-        self.counts: list[int] = []
-
-    def refuse(self, _request: object) -> None:
-        blocks = self._connection.atomic_blocks
-        self.counts.append(sum(not block._from_testcase for block in blocks))
-        raise NetFault("nobody is outside")
+    assert waits
+    assert not any(waits)
 
 
-@pytest.mark.slow
-def test_no_route_waits_for_what_is_outside_inside_its_transaction(
-    made: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    door = Door()
-    monkeypatch.setattr(transport.Rules, "check", lambda _rules, request: door.refuse(request))
-    admin = made.principals()["admin"]
-    waiting, callers = [], set()
-    for rows in together(ROWS):
-        with undone():
-            values = make(rows[0], made.cast.alice, CANARY_A)
-            for row in rows:
-                door.counts.clear()
-                with undone():
-                    outer_count = len(list_open_blocks())
-                    ask(admin, row, values)
-                if door.counts:
-                    callers.add(row.name)
-                waiting += [row.name for count in door.counts if count > outer_count]
+def test_call_inside_a_transaction_is_seen(made: World, door: Door) -> None:
+    with undone(), door.watch() as waits, transaction.atomic(), pytest.raises(NetFault):
+        door.refuse(None)
 
-    assert waiting == []
-    assert {"POST api/v1/providers/<uuid:provider_id>/test"} <= callers
+    assert waits == [True]
