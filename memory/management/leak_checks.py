@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from unittest.mock import patch
 from uuid import UUID
 
@@ -42,6 +42,8 @@ from memory.models import Curation, Entry, Namespace, Proposal
 from memory.services import CallOrigin, MemoryCaller, list_reachable
 from memory.services.gateway import engine_port
 
+
+T = TypeVar("T")
 
 PARAMETER: Final = re.compile(r"<(?:\w+:)?(\w+)>")
 MEMORY_PATHS: Final = re.compile(
@@ -117,6 +119,7 @@ class _RolledBack(Exception):
 def check_leaks(
     *,
     thorough: bool = False,
+    in_turn: bool = False,
     stop_at_first: bool = False,
     stop_at_area: str = "",
     attackers: Sequence[str] = (),
@@ -124,6 +127,7 @@ def check_leaks(
 ) -> Report:
     """Run the check: if ``thorough``, for all pairs of people and all URLs; ``attackers`` limits it to people by name.
 
+    With ``in_turn``, one id stands for the others that a path could have, and the paths take turns with them.
     ``stop_at_first`` ends it with the first leak, or with the first one of an area of the host's tables.
     """
     report = Report()
@@ -142,7 +146,7 @@ def check_leaks(
                 attacker = _Attacker(report, person, others, victims, stop_at_first, stop_at_area)
                 attacker.try_nodes()
                 attacker.try_rows()
-                attacker.try_urls(thorough=thorough)
+                attacker.try_urls(thorough=thorough, in_turn=in_turn)
                 report_progress(f"{person.name} has asked.")
             raise _RolledBack
     except _RolledBack:
@@ -342,18 +346,23 @@ class _Attacker:
                 for row in any_model.objects.visible_to(principal).values():
                     self.search_output("rows", model._meta.db_table, repr(row).encode())
 
-    def try_urls(self, *, thorough: bool) -> None:
+    def try_urls(self, *, thorough: bool, in_turn: bool = False) -> None:
         client = Client(raise_request_exception=False)
         client.force_login(self.person.user, backend=AUTH_BACKEND)
-        for path in _list_paths(thorough=thorough):
+        for number, path in enumerate(_list_paths(thorough=thorough)):
+            turn = number if in_turn else None
             is_memory_path = bool(MEMORY_PATHS.search(path))
             for owner in (self.person, *self.victims):
                 limit = 1 if owner is self.person else 4 if thorough else 2
-                for url in _build_urls(path, owner, limit=limit):
+                urls = list(_build_urls(path, owner, limit=limit))
+                chosen = _take_turn(urls, turn)
+                for url in chosen if PARAMETER.search(path) else urls:
                     self._request(client, "get", path, url)
-                    if owner is not self.person and (is_memory_path or thorough):
-                        for body in _build_bodies(path, owner):
-                            self._request(client, "post", path, url, body)
+                if owner is self.person or not (is_memory_path or thorough):
+                    continue
+                for url in chosen:
+                    for body in _build_bodies(path, owner):
+                        self._request(client, "post", path, url, body)
 
     def _request(self, client: Client, method: str, path: str, url: str, body: Json = None) -> None:
         options: dict[str, Any] = {} if body is None else {"data": body}
@@ -371,6 +380,11 @@ class _Attacker:
             self.search_output(area, f"{method.upper()} /{path}", headers + _read_content(response))
         finally:
             transaction.savepoint_rollback(savepoint)
+
+
+def _take_turn(values: Sequence[T], turn: int | None) -> Sequence[T]:
+    """Return the value whose turn it is, or all of them if they don't take turns."""
+    return values if turn is None else [values[turn % len(values)]]
 
 
 def _read_content(response: Any) -> bytes:

@@ -45,20 +45,22 @@ def checked(*options: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("askers", "least"),
+    ("askers", "in_turn", "least"),
     [
-        pytest.param(["Ben"], 100, id="a colleague"),
-        pytest.param([], 200, id="a stranger too", marks=pytest.mark.nightly),
+        pytest.param(["Ben"], True, 100, id="a colleague"),
+        pytest.param([], False, 200, id="a stranger too", marks=pytest.mark.nightly),
     ],
 )
 def test_nothing_leaks_and_nothing_stays(
     askers: Sequence[str],
+    in_turn: bool,
     least: int,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A colleague gets further than a stranger, who is asked everywhere by the access matrix, too."""
-    monkeypatch.setattr(leakcheck, "check_leaks", partial(leaks.check_leaks, attackers=askers))
+    check = partial(leaks.check_leaks, attackers=askers, in_turn=in_turn)
+    monkeypatch.setattr(leakcheck, "check_leaks", check)
     before = left()
 
     code = checked()
@@ -81,7 +83,7 @@ def test_nothing_leaks_and_nothing_stays(
     assert left() == before
 
 
-@pytest.mark.parametrize("plant", ["namespace", "step part"])
+@pytest.mark.parametrize("plant", ["namespace", "data set"])
 def test_planted_leak_is_found(plant: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert checked("--plant", plant) == 1
     assert "LEAK" in capsys.readouterr().out
