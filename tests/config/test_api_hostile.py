@@ -115,7 +115,7 @@ def send(client: Client, method: str, address: str, body: Any = None) -> Any:
 @pytest.mark.parametrize(
     ("least", "by"),
     [
-        pytest.param(5, 1, id="by one"),
+        pytest.param(3, 1, id="by one"),
         pytest.param(len(ODD), 3, id="by all", marks=pytest.mark.nightly),
     ],
 )
@@ -141,7 +141,7 @@ ODD_PARTS = (*ODD[:8], *ODD[13:], "abc")
 @pytest.mark.parametrize(
     "least",
     [
-        pytest.param(4, id="in turn"),
+        pytest.param(2, id="in turn"),
         pytest.param(len(ODD_PARTS), id="all", marks=pytest.mark.nightly),
     ],
 )

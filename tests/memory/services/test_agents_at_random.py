@@ -309,7 +309,7 @@ def check_walls(world: World, examples: int) -> int:
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "examples",
-    [pytest.param(60, id="short"), pytest.param(1000, id="long", marks=pytest.mark.nightly)],
+    [pytest.param(30, id="short"), pytest.param(1000, id="long", marks=pytest.mark.nightly)],
 )
 def test_agents_told_anything_cross_no_wall(examples: int) -> None:
     own_reads = check_walls(World(), examples)
