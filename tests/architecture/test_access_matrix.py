@@ -104,20 +104,20 @@ def test_rows_answer_as_the_table_says(rows: Rows, everybody: bool, made: World,
     3. Methods without a row are refused, by day one of each route.
     """
     values = make(rows[0], made.cast.alice, CANARY_A)
-    clients = made.principals()
 
     wrong = [
-        *(each for row in rows for each in find_misfits(row, values, clients, door, everybody)),
+        *(each for row in rows for each in find_misfits(row, values, made, door, everybody)),
         *(each for row in rows for each in find_foreign(row, values, made)),
-        *find_methods(rows, values, clients["admin"], most=len(METHODS) if everybody else 1),
+        *find_methods(rows, values, made, most=len(METHODS) if everybody else 1),
     ]
 
     assert wrong == []
 
 
 def find_misfits(
-    row: Row, values: dict[str, Any], clients: dict[str, Client], door: Door, everybody: bool
+    row: Row, values: dict[str, Any], made: World, door: Door, everybody: bool
 ) -> Iterator[Wrong]:
+    clients = made.principals()
     for principal, outcome in row.outcomes.items() if everybody else choose_outcomes(row).items():
         with undone(), door.watch() as waits:
             answer = ask(clients[principal], row, values)
@@ -158,9 +158,7 @@ PLAIN = {r.path for r in routes() if r.methods is None}
 FIRSTS = {row.route: row for row in reversed(ROWS) if row.route in PLAIN}
 
 
-def find_methods(
-    rows: Rows, values: dict[str, Any], admin: Client, *, most: int
-) -> Iterator[Wrong]:
+def find_methods(rows: Rows, values: dict[str, Any], made: World, *, most: int) -> Iterator[Wrong]:
     """Ask each route whose first row is among these with methods that have no row. The routes take turns with them."""
     firsts = [row for row in rows if FIRSTS.get(row.route) is row]
     for number, first in enumerate(firsts):
@@ -169,7 +167,7 @@ def find_methods(
         for method in islice(cycle(missing), number, number + min(most, len(missing))):
             row = Row(method, first.route, first.expect, first.ids)
             with undone():
-                answer = ask(admin, row, values)
+                answer = ask(made.principals()["admin"], row, values)
             if answer.status_code != 405:
                 yield row.name, "has no row", answer.status_code
 

@@ -12,11 +12,17 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 from django.test import Client
+from django.test.client import ClientHandler
 
 from tests.architecture.matrix_objects import CANARY_A, CANARY_B, OBJECTS
 from tests.support import servers
 from tests.support.cast import Cast, Person, make_cast, make_key, signed_in
 from tests.support.database import database_name
+
+
+# A client would load the middleware anew, which takes longer than a refusal.
+_BROWSERS = ClientHandler(enforce_csrf_checks=False)
+_PROGRAMS = ClientHandler(enforce_csrf_checks=True)
 
 
 @dataclass(frozen=True)
@@ -30,20 +36,24 @@ class World:
 
     def principals(self) -> dict[str, Client]:
         """Fresh browsers and programmes, signed in long ago."""
+        program = Client(
+            headers={"Authorization": f"Bearer {self.stranger_key}"}, enforce_csrf_checks=True
+        )
+        program.handler = _PROGRAMS
         return {
-            "anonymous": Client(),
+            "anonymous": self._browser(None),
             "outsider": self._browser("carol"),
             "viewer": self._browser("vic"),
             "editor": self._browser("bob"),
             "admin": self._browser("ada"),
-            "other team's key": Client(
-                headers={"Authorization": f"Bearer {self.stranger_key}"}, enforce_csrf_checks=True
-            ),
+            "other team's key": program,
         }
 
-    def _browser(self, name: str) -> Client:
+    def _browser(self, name: str | None) -> Client:
         client = Client()
-        client.cookies[settings.SESSION_COOKIE_NAME] = self.sessions[name]
+        client.handler = _BROWSERS
+        if name is not None:
+            client.cookies[settings.SESSION_COOKIE_NAME] = self.sessions[name]
         return client
 
 
