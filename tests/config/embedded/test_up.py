@@ -1,7 +1,5 @@
 """The whole of `manage.py up`, as a person starts it."""
 
-import os
-import signal
 import socket
 import urllib.request
 from collections.abc import Callable
@@ -15,6 +13,7 @@ from config.embedded.layout import find_layout
 from config.embedded.postgres import Postgres
 from config.embedded.valkey import Valkey
 from tests.config.embedded.conftest import Up
+from tests.config.embedded.outages import Client, check_outages
 
 
 def base(address: str) -> str:
@@ -40,7 +39,9 @@ def children(one: Up) -> list[psutil.Process]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(500)  # it starts the whole product several times
-def test_up_taken_port_then_killed_then_again_then_ctrl_c(home: Path, up: Callable[..., Up]):
+def test_up_taken_port_then_killed_then_again_then_outages_then_sigterm(
+    home: Path, up: Callable[..., Up]
+):
     """One story, because each start takes seconds: see the sentences on the way."""
     with socket.create_server(("127.0.0.1", 0)) as somebody:
         taken = somebody.getsockname()[1]
@@ -62,17 +63,19 @@ def test_up_taken_port_then_killed_then_again_then_ctrl_c(home: Path, up: Callab
     first.process.kill()
     first.process.wait()
     third = up()
-    address = third.address()
-    assert status(address) == 200
+    client = Client(third.address())
+    assert client.get("/workflows/").status == 200
     assert "Migrating the database" in first.output
     assert "Migrating the database" not in third.output
     # What takes the time of a first start has not been done again: the servers are taken over as they are.
     assert None not in left_running
     assert find_services(home) == left_running
 
-    # Ctrl-C ends every child, and the database. So does SIGTERM: see test_up_outages.py.
+    check_outages(home, third, client)
+
+    # SIGTERM ends every child, and the database. So does Ctrl-C: see test_closed_clone.py.
     ours = children(third)
-    os.kill(third.process.pid, signal.SIGINT)
+    third.process.terminate()
     assert third.process.wait(90) == 0
     assert [process for process in ours if process.is_running()] == []
     assert len(ours) > 2
