@@ -1,5 +1,6 @@
 """Each kind, with the example of the reference, does in a worker with the database what it does in this process."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -34,23 +35,42 @@ CHANGES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(set(KINDS) - ELSEWHERE))
-async def test_kind_does_the_same_in_a_worker(name: str, durable: DurableBackend) -> None:
-    request = Request(
+NAMES = sorted(set(KINDS) - ELSEWHERE)
+AT_ONCE = 10
+
+
+@pytest.mark.parametrize(
+    "names",
+    [NAMES[first : first + AT_ONCE] for first in range(0, len(NAMES), AT_ONCE)],
+    ids=lambda names: f"from {names[0]} to {names[-1]}",
+)
+async def test_kinds_do_the_same_in_a_worker(names: list[str], durable: DurableBackend) -> None:
+    """Their runs go on at the same time, each of another person."""
+    requests = {name: build_request(name) for name in names}
+    expected = {name: await run_here(request) for name, request in requests.items()}
+
+    outcomes = await asyncio.gather(*(durable.run(request) for request in requests.values()))
+
+    assert {
+        name: summarize(outcome) for name, outcome in zip(names, outcomes, strict=True)
+    } == expected
+
+
+def build_request(name: str) -> Request:
+    return Request(
         build_document(KINDS[name]),
         inputs={"q": "hello"},
-        system={"query": "hello", "user_id": "ana", "conversation_id": "c1"},
+        system={"query": "hello", "user_id": f"ana-{name}", "conversation_id": f"c-{name}"},
         offline=True,
     )
+
+
+async def run_here(request: Request) -> dict[str, Any]:
     here = ShellBackend(offline=True)
     try:
-        expected = await here.run(request)
+        return summarize(await here.run(request))
     finally:
         await here.close()
-
-    outcome = await durable.run(request)
-
-    assert summarize(outcome) == summarize(expected)
 
 
 def build_document(kind: AnyKind) -> Document:
