@@ -25,7 +25,8 @@ TIMES: Final = 50
 
 def main() -> int:
     options, arguments = _parse()
-    with shared_servers() as environment:
+    is_whole = not (arguments or options.flaky or options.changed)
+    with shared_servers(started_early=is_whole) as environment:
         if options.flaky:
             return repeat_flaky(environment)
         if options.changed:
@@ -72,17 +73,27 @@ def repeat_flaky(environment: dict[str, str]) -> int:
 
 
 @contextmanager
-def shared_servers() -> Iterator[dict[str, str]]:
-    """Let all pytest processes use the same PostgreSQL and Valkey, which end with the run."""
+def shared_servers(*, started_early: bool) -> Iterator[dict[str, str]]:
+    """Let all pytest processes use the same PostgreSQL and Valkey, which end with the run.
+
+    The first test that needs them starts them, and all others wait. A whole run needs them in any case, and starts them
+    while its tests are collected.
+    """
     home = f"/tmp/mnemoflow-test-{os.geteuid()}-{os.getpid()}"
+    environment = {"MNEMOFLOW_TEST_HOME": home}
+    starting = _run_beside("start_servers", environment) if started_early else None
     try:
-        yield {"MNEMOFLOW_TEST_HOME": home}
+        yield environment
     finally:
+        if starting:
+            starting.wait()
         if Path(home).exists():
-            command = [sys.executable, "-m", "tests.phases.stop_servers"]
-            subprocess.run(
-                command, cwd=ROOT, check=False, env={**os.environ, "MNEMOFLOW_TEST_HOME": home}
-            )
+            _run_beside("stop_servers", environment).wait()
+
+
+def _run_beside(module: str, environment: dict[str, str]) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", f"tests.phases.{module}"]
+    return subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment})
 
 
 def _parse() -> tuple[argparse.Namespace, list[str]]:
