@@ -24,7 +24,7 @@ from workflows.sandbox.monty import GRACE_SECONDS
 
 
 LIMITS = CodeLimits(seconds=60, memory_bytes=216 * 1024 * 1024)
-SHORT = replace(LIMITS, seconds=0.6)  # for what runs until it is ended
+SHORT = replace(LIMITS, seconds=0.3)  # for what runs until it is ended
 STAND_IN = '#!/bin/sh\nwhile [ "$1" != "--" ]; do shift; done; shift; exec "$@"\n'
 
 
