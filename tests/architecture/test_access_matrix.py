@@ -10,6 +10,7 @@ from django.db import transaction
 from django.test import Client
 
 from accounts.tenancy import tenant
+from config.net.errors import NetFault
 from tests.architecture import matrix_dify
 from tests.architecture.matrix_core import METHODS, PARAMETER, Route, Row, ask, fits, routes
 from tests.architecture.matrix_objects import CANARY_A, CANARY_B, FAMILIES, OBJECTS, ROWS
@@ -170,6 +171,25 @@ def find_methods(rows: Rows, values: dict[str, Any], made: World, *, most: int) 
                 answer = ask(made.principals()["admin"], row, values)
             if answer.status_code != 405:
                 yield row.name, "has no row", answer.status_code
+
+
+def test_route_that_calls_a_provider_waits_outside_its_transaction(made: World, door: Door):
+    """The door sees the calls of a route: the test above needs some that it could find."""
+    (row,) = (row for row in ROWS if row.name == "POST api/v1/providers/<uuid:provider_id>/test")
+    values = make(row, made.cast.alice, CANARY_A)
+
+    with undone(), door.watch() as waits:
+        ask(made.principals()["admin"], row, values)
+
+    assert waits
+    assert not any(waits)
+
+
+def test_call_inside_a_transaction_is_seen(door: Door):
+    with door.watch() as waits, transaction.atomic(), pytest.raises(NetFault):
+        door.refuse(None)
+
+    assert waits == [True]
 
 
 def family(prefix: str) -> list[Route]:
