@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from hashlib import sha256
 from itertools import combinations
+from typing import Any
 
 import pytest
 from django.utils import translation
@@ -113,6 +114,19 @@ def build_case_runner(services: Services, sample, language: str) -> CaseRunner:
     return CaseRunner(services, OfflineModels(), workflows=others)
 
 
+# Several tests look at the same results.
+_RESULTS: dict[tuple[str, str, int], Any] = {}
+
+
+async def run_case(services: Services, sample, language: str, number: int):
+    key = (sample.slug, language, number)
+    if key not in _RESULTS:
+        document, cases, _memories = spoken(sample, language)
+        runner = build_case_runner(services, sample, language)
+        _RESULTS[key] = await runner.run(document, cases[number])
+    return _RESULTS[key]
+
+
 CASES = [(sample, number) for sample in SAMPLES for number in range(len(sample.cases))]
 
 
@@ -121,10 +135,7 @@ CASES = [(sample, number) for sample in SAMPLES for number in range(len(sample.c
     ("sample", "number"), CASES, ids=[f"{sample.slug}: {number}" for sample, number in CASES]
 )
 async def test_case_of_a_sample_passes_offline(sample, number, language, services):
-    document, cases, _memories = spoken(sample, language)
-    case = cases[number]
-
-    result = await build_case_runner(services, sample, language).run(document, case)
+    result = await run_case(services, sample, language, number)
 
     findings = [finding for turn in result.turns for finding in turn.findings]
     assert (result.problem, [finding for finding in findings if not finding.ok]) == ("", [])
@@ -181,8 +192,8 @@ async def test_case_that_claims_a_recall_has_one_by_its_recall_node(sample, lang
     document, cases, _memories = spoken(sample, language)
     found, claimed = [], []
 
-    for case in cases:
-        result = await build_case_runner(services, sample, language).run(document, case)
+    for number, case in enumerate(cases):
+        result = await run_case(services, sample, language, number)
         for turn, done in zip(case.turns, result.turns, strict=True):
             count = found_by_recall_nodes(document, done.facts)
             found.append(count or 0)
