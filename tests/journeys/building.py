@@ -137,11 +137,26 @@ def type_in(page: Page, text: str) -> None:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A document by what its nodes are called, so that two with other ids can be compared."""
+class Drawing:
+    """Nodes and edges by what the nodes are called, so that two documents with other ids can be compared."""
 
     kinds: dict[str, str]
     edges: set[tuple[str, str, str]]
+
+
+def drawn(document: Document) -> Drawing:
+    titles = {node.id: node.title for node in document.nodes}
+    return Drawing(
+        {node.title: node.kind for node in document.nodes},
+        {(titles[e.source], e.handle, titles[e.target]) for e in document.edges},
+    )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The same with what is set in the nodes."""
+
+    drawing: Drawing
     settings: dict[str, Any]
 
 
@@ -176,11 +191,7 @@ def reading(document: Document) -> Reading:
         **{name: by_title[STORE][name] for name in ("key", "value_selector", "metadata")},
         "scopes": (by_title[RECALL]["scope"], by_title[STORE]["scope"]),
     }
-    return Reading(
-        {node.title: node.kind for node in document.nodes},
-        {(titles[e.source], e.handle, titles[e.target]) for e in document.edges},
-        named(settings),
-    )
+    return Reading(drawn(document), named(settings))
 
 
 def run(page: Page, query: str, conversation: str) -> Locator:

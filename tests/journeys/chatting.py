@@ -2,16 +2,33 @@
 
 import re
 
-from playwright.sync_api import FrameLocator, Locator, Page, expect
+from playwright.sync_api import BrowserContext, FrameLocator, Locator, Page, expect
 
+from tests.journeys.people import token_of
 from tests.journeys.seeing import follow, ready
+from workflows.samples.catalogue import SAMPLES
 
 
 def use_sample(page: Page, title: str) -> None:
+    """What the button in the gallery does; the gallery itself, which draws all samples, is another page to load."""
+    [slug] = [sample.slug for sample in SAMPLES if str(sample.title) == title]
+    page.goto(copy_sample(page.context, slug))
+    ready(page)
+
+
+def take_from_the_gallery(page: Page, title: str) -> None:
     page.goto("/samples/")
     page.get_by_role("article").filter(has_text=title).get_by_role("button").click()
     expect(page).to_have_url(re.compile("/workflows/[0-9a-f-]{36}/"))
     ready(page)
+
+
+def copy_sample(context: BrowserContext, slug: str) -> str:
+    """Return where the copy is."""
+    form = {"csrfmiddlewaretoken": token_of(context)}
+    answer = context.request.post(f"/samples/{slug}/copy/", form=form, max_redirects=0)
+    assert answer.status == 302
+    return answer.headers["location"]
 
 
 def say(page: Page, text: str) -> Locator:

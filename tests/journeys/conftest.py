@@ -13,7 +13,6 @@ from playwright.sync_api import (
     Error,
     Page,
     Request,
-    Response,
     expect,
     sync_playwright,
 )
@@ -64,7 +63,11 @@ def chromium(_stack: LiveStack) -> Iterator[Browser]:
 
 @dataclass
 class Troubles:
-    """What a page complained about."""
+    """What a page complained about.
+
+    Answers of 400 and above are told by the browser's console. To be told of each answer instead would be two hundred messages
+    for each look at the editor, which keep the browser, its driver and the test busy.
+    """
 
     found: list[str] = field(default_factory=list)
 
@@ -72,25 +75,19 @@ class Troubles:
         page.on("console", self._console)
         page.on("pageerror", self._error)
         page.on("requestfailed", self._failed)
-        page.on("response", self._answered)
 
     def leave(self, page: Page) -> None:
         """It stays open for the next test, whose troubles are its own."""
         page.remove_listener("console", self._console)
         page.remove_listener("pageerror", self._error)
         page.remove_listener("requestfailed", self._failed)
-        page.remove_listener("response", self._answered)
 
     def _error(self, error: Error) -> None:
         self.found.append(f"error: {error}")
 
-    def _answered(self, response: Response) -> None:
-        if response.status >= 400:
-            self.found.append(f"{response.status} {response.url}")
-
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
-            self.found.append(f"{message.type}: {message.text}")
+            self.found.append(f"{message.type}: {message.text} {message.location['url']}")
 
     def _failed(self, request: Request) -> None:
         # A stream that the page itself closed, or that a navigation ended, is no failure.
@@ -137,6 +134,13 @@ def signed_in(page: Page, owner: Owner, live_stack: LiveStack) -> Page:
     """A page of the test's own owner."""
     owner.sign_in(page.context, live_stack.url)
     return page
+
+
+@pytest.fixture
+def unwatched(context: BrowserContext, owner: Owner, live_stack: LiveStack) -> Page:
+    """The same for a test in which something is refused, or a request fails, on purpose."""
+    owner.sign_in(context, live_stack.url)
+    return context.pages[0]
 
 
 @pytest.fixture

@@ -1,20 +1,15 @@
 """The canvas under a hand: where things are on screen, and mouse and finger that go there."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from playwright.sync_api import CDPSession, Page, expect
 
 from tests.journeys.canvas_document import document
+from tests.journeys.editing import store_workflow
 from tests.journeys.seeing import DRAWN, ready, steady, until
 
 
-IMPORT = """async (source) => {
-  const headers = { "Content-Type": "application/json", ...JSON.parse(document.body.getAttribute("hx-headers:inherited")) };
-  const answer = await fetch("/api/v1/workflows", { method: "POST", headers, body: JSON.stringify({ document: source }) });
-  return (await answer.json()).workflow.id;
-}"""
 EXPORT = """async (id) => (await fetch(`/workflows/${id}/export/?format=json`)).json()"""
 CANVAS = "window.mnemoflow.editor.canvas"
 
@@ -117,8 +112,7 @@ class Board:
 
 def open_board(page: Page, source: dict[str, Any] | None = None) -> Board:
     """A workflow of one's own on the canvas, the panels closed, all of it in view."""
-    page.goto("/workflows/")
-    workflow = page.evaluate(IMPORT, json.dumps(source or document()))
+    workflow = store_workflow(page, source or document())
     page.evaluate(
         "localStorage.setItem('editor-panels', JSON.stringify({left: {closed: true}, right: {closed: true}, dock: {closed: true}}))"
     )

@@ -9,6 +9,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.chatting import use_sample
+from tests.journeys.people import token_of
 from tests.journeys.seeing import middle, ready, until
 from workflows.engine.language.document import Document
 from workflows.engine.language.dsl import load_document
@@ -85,6 +86,37 @@ def open_sample(page: Page, title: str = CHATBOT) -> Draft:
 
 
 def import_workflow(page: Page, document: Mapping[str, Any]) -> Draft:
+    """Open what was made of a document; by hand it is pasted, see below."""
+    id_ = store_workflow(page, document)
+    page.goto(f"/workflows/{id_}/")
+    ready(page)
+    return Draft(page, id_)
+
+
+def store_workflow(page: Page, document: Mapping[str, Any], name: str | None = None) -> str:
+    """Return the id of a workflow that is made of a document, without a page."""
+    made = change(page, "workflows", {"document": json.dumps(document), "name": name})
+    return str(made["workflow"]["id"])
+
+
+def edit_elsewhere(page: Page, workflow: str, *ops: Mapping[str, Any]) -> None:
+    """As another tab of this person does it; a second editor would take longer than most tests."""
+    change(page, f"workflows/{workflow}/draft", {"ops": ops, "label": "x"}, method="PATCH")
+
+
+def change(page: Page, address: str, body: Mapping[str, Any], method: str = "POST") -> Any:
+    """What the API answers to whoever is signed in here."""
+    answer = page.request.fetch(
+        f"/api/v1/{address}",
+        method=method,
+        data=body,
+        headers={"X-CSRFToken": token_of(page.context)},
+    )
+    assert answer.ok, answer.text()
+    return answer.json()
+
+
+def paste_workflow(page: Page, document: Mapping[str, Any]) -> Draft:
     page.goto("/workflows/import/")
     page.locator("main textarea").fill(json.dumps(document))
     page.locator("main form button[type=submit]").click()

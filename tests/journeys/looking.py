@@ -16,6 +16,21 @@ OVERFLOW = """() => {
 # ellipsis, or can be scrolled to, is neither.
 CUT = """() => {
   const found = new Set();
+  const read = new Map(); // each box once: all texts below it ask for it
+  const boxOf = (e) => {
+    if (!read.has(e)) read.set(e, readBox(e));
+    return read.get(e);
+  };
+  const readBox = (e) => {
+    const { overflowX, position, clipPath, textOverflow } = getComputedStyle(e);
+    const cuts = ["hidden", "clip"].includes(overflowX);
+    return {
+      // What lies above the page, or is there for screen readers only, is in no box of the page.
+      isLast: ["auto", "scroll"].includes(overflowX) || position === "fixed" || clipPath !== "none" || (cuts && textOverflow === "ellipsis"),
+      holds: cuts || e.matches(".card, .page"),
+      sides: e.getBoundingClientRect(),
+    };
+  };
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
   while (walker.nextNode()) {
@@ -26,13 +41,9 @@ CUT = """() => {
     const text = range.getBoundingClientRect();
     if (!text.width || !text.height) continue;
     for (let box = e; box; box = box.parentElement) {
-      const style = getComputedStyle(box);
-      // What lies above the page, or is there for screen readers only, is in no box of the page.
-      if (["auto", "scroll"].includes(style.overflowX) || style.position === "fixed" || style.clipPath !== "none") break;
-      const cuts = ["hidden", "clip"].includes(style.overflowX);
-      if (cuts && style.textOverflow === "ellipsis") break;
-      const { left, right } = box.getBoundingClientRect();
-      if ((cuts || box.matches(".card, .page")) && (text.right > right + 1 || text.left < left - 1)) {
+      const { isLast, holds, sides } = boxOf(box);
+      if (isLast) break;
+      if (holds && (text.right > sides.right + 1 || text.left < sides.left - 1)) {
         found.add(`cut or sticking out of ${box.tagName}.${box.className}: ${walker.currentNode.textContent.trim().slice(0, 40)}`);
         break;
       }
@@ -78,9 +89,8 @@ NAMELESS = """() => {
       e.getAttribute("aria-label"),
       ...by.map((id) => document.getElementById(id)?.textContent),
       ...[...(e.labels ?? [])].map((label) => label.textContent),
-      e.matches("button, a, summary") ? shown(e) : "",
     ];
-    return texts.some((text) => text?.trim());
+    return texts.some((text) => text?.trim()) || (e.matches("button, a, summary") && shown(e).trim());
   };
   const controls = "button, a[href], summary, input:not([type=hidden]), select, textarea";
   return [...document.querySelectorAll(controls)]
@@ -116,29 +126,31 @@ IDS = """() => {
 # has no colour in one of them is read in the other, which is measured though screen readers don't hear it.
 CONTRAST = """() => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const rgba = (colour) => {
+  const once = (read, known = new Map()) => (what) => {
+    if (!known.has(what)) known.set(what, read(what));
+    return known.get(what);
+  };
+  const rgba = once((colour) => {
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = colour;
     canvas.fillRect(0, 0, 1, 1);
     return canvas.getImageData(0, 0, 1, 1).data;
-  };
+  });
   const channel = (v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
   const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
   const over = (top, under) => {
     const a = top[3] / 255;
     return [0, 1, 2].map((i) => top[i] * a + under[i] * (1 - a));
   };
-  const behind = (e) => {
-    const layers = [];
-    for (let at = e; at; at = at.parentElement) {
-      const style = getComputedStyle(at);
-      if (style.backgroundImage !== "none") return null;
-      const colour = rgba(style.backgroundColor);
-      if (colour[3]) layers.push(colour);
-      if (colour[3] === 255) break;
-    }
-    return layers.reverse().reduce((under, top) => over(top, under), rgba(getComputedStyle(document.documentElement).colorScheme.includes("dark") ? "Canvas" : "#fff"));
-  };
+  const ground = rgba(getComputedStyle(document.documentElement).colorScheme.includes("dark") ? "Canvas" : "#fff");
+  const behind = once((e) => {
+    if (!e) return ground;
+    const style = getComputedStyle(e);
+    if (style.backgroundImage !== "none") return null;
+    const colour = rgba(style.backgroundColor);
+    const under = colour[3] === 255 ? ground : behind(e.parentElement);
+    return under && colour[3] ? over(colour, under) : under;
+  });
   const isUncoloured = (e) => rgba(getComputedStyle(e).color)[3] === 0;
   const isReadInOtherLayer = (e) => {
     const layers = e.closest(".insp-paper")?.querySelectorAll(":scope > pre, :scope > textarea");
@@ -208,12 +220,15 @@ UNSEEN_FOCUS = """() => {
 
 
 def complaints(page: Page, *checks: str) -> list[str]:
-    return [complaint for check in checks for complaint in page.evaluate(check)]
+    """Of all checks in one question: each is answered only when the browser has time for it."""
+    return list(page.evaluate(f"() => [{', '.join(checks)}].flatMap((check) => check())"))
 
 
+# A rule says itself how serious its findings are. Those whose findings don't count aren't asked, and some take long.
 AXE = """async ([rules, leftOut]) => {
   const only = rules.length ? { runOnly: { type: "rule", values: rules } } : {};
-  const off = Object.fromEntries(leftOut.map((rule) => [rule, { enabled: false }]));
+  const slight = axe._audit.rules.filter(({ impact }) => ["minor", "moderate"].includes(impact)).map(({ id }) => id);
+  const off = Object.fromEntries([...slight, ...leftOut].map((rule) => [rule, { enabled: false }]));
   const { violations } = await axe.run(document, { ...only, rules: off, resultTypes: ["violations"] });
   return violations
     .filter(({ impact }) => ["serious", "critical"].includes(impact))

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
+from django.utils.crypto import get_random_string
 from playwright.sync_api import BrowserContext
 
 from tests.journeys.shell import Shell
@@ -44,7 +46,17 @@ def make_owner(shell: Shell) -> Owner:
 
 
 def sign_in(context: BrowserContext, address: str, cookies: Mapping[str, Any]) -> None:
-    """By the cookies of a session."""
+    """By the cookies of a session, and the token that any page would bring, so that forms can be sent before one was seen."""
+    token = {settings.CSRF_COOKIE_NAME: get_random_string(32)}
     context.add_cookies(
-        [{"name": name, "value": value, "url": address} for name, value in cookies.items()]
+        [
+            {"name": name, "value": value, "url": address}
+            for name, value in {**token, **cookies}.items()
+        ]
     )
+
+
+def token_of(context: BrowserContext) -> str:
+    """What a request that changes something must say besides the session."""
+    [token] = [c["value"] for c in context.cookies() if c["name"] == settings.CSRF_COOKIE_NAME]
+    return str(token)

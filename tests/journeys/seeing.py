@@ -4,8 +4,8 @@ The browser tells what happens while somebody waits for its answer. So between t
 """
 
 import re
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from playwright.sync_api import Error, FloatRect, Locator, Page, Route, expect
@@ -67,6 +67,19 @@ def follow(page: Page, link: Locator) -> None:
     """Press it, and wait for the whole next page: its keys and dialogs are of no use before its scripts have come."""
     with page.expect_navigation():
         link.click()
+
+
+@contextmanager
+def deaf(page: Page) -> Iterator[None]:
+    """Let none of its live streams reach the server, from its next load on.
+
+    By the browser's own means: while a page has routes, the browser loads everything anew, through the test.
+    """
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.send("Network.setBlockedURLs", {"urls": ["*/live/*"]})
+    yield
+    session.detach()
 
 
 class Gate:

@@ -9,7 +9,6 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.journeys.chatting import message_box, say, use_sample
 from tests.journeys.editing import import_workflow
-from tests.journeys.seeing import ready
 from workflows.models import RunEvent
 from workflows.views.runs.memory.recalled import find_missed_query
 
@@ -50,9 +49,9 @@ SCREENS = ((1440, 900), (1024, 768), (390, 844))
 
 
 def test_message_leaves_the_field_at_once_is_sent_once_and_comes_back_if_it_is_refused(
-    signed_in: Page,
+    unwatched: Page,
 ):
-    page = signed_in.context.new_page()  # the fixture's page may have no refused request
+    page = unwatched
     use_sample(page, "A chatbot that remembers")
     chip, box = page.locator("[data-say]").first, message_box(page)
     send = page.get_by_role("button", name="Send")
@@ -225,13 +224,9 @@ def test_answer_that_has_ended_is_shown_as_the_markdown_it_is(signed_in: Page):
     expect(page.locator(".chat-log .bubble-it").get_by_role("listitem")).to_have_count(2)
 
 
-def test_message_that_reaches_no_server_is_kept_and_the_person_is_told(signed_in: Page):
-    use_sample(signed_in, "A chatbot that remembers")
-    address = signed_in.url
-    signed_in.goto("about:blank")
-    page = signed_in.context.new_page()  # whose failed request is no trouble of the test's own page
-    page.goto(address)
-    ready(page)
+def test_message_that_reaches_no_server_is_kept_and_the_person_is_told(unwatched: Page):
+    page = unwatched
+    use_sample(page, "A chatbot that remembers")
     box = page.get_by_role("textbox", name="Message")
     box.fill("My bicycle is green.")
 
@@ -244,4 +239,3 @@ def test_message_that_reaches_no_server_is_kept_and_the_person_is_told(signed_in
     page.context.set_offline(False)
     box.press("Enter")
     expect(page.locator(".bubble-me")).to_have_text([re.compile("My bicycle is green.")])
-    page.close()

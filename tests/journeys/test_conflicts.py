@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.journeys.pairing import Pair, Seat, open_editor, pair, rename
 from tests.journeys.rooms import Rooms
-from tests.journeys.seeing import Gate
+from tests.journeys.seeing import Gate, deaf
 from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
 
@@ -78,12 +78,19 @@ def undecided(seat: Seat) -> Any:
     )
 
 
-@pytest.mark.parametrize("hears", [True, False], ids=["while typing", "by the answer"])
-def test_lost_field_waits_for_its_decision(both: Pair, *, hears: bool):
-    alice, bob = both.seats
-    if not hears:
-        bob.page.route("**/live/**", lambda route: route.abort())
+def test_lost_field_waits_for_its_decision_that_is_heard_of_while_typing(both: Pair):
+    lose_field(both)
+
+
+def test_lost_field_waits_for_its_decision_that_is_learnt_from_the_answer(both: Pair):
+    bob = both.seats[1]
+    with deaf(bob.page):
         open_editor(bob, both.workflow)
+        lose_field(both)
+
+
+def lose_field(both: Pair) -> None:
+    alice, bob = both.seats
     hers, his = template_in(alice, "t1"), template_in(bob, "t1")
     dialog, reported = bob.page.locator("#conflicts"), bob.page.locator("#reported")
     apply = dialog.get_by_role("button", name="Apply")

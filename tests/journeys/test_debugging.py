@@ -6,9 +6,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.journeys.editing import import_workflow, point_at_edge, press_label
+from tests.journeys import seeing
+from tests.journeys.editing import import_workflow, open_sample, point_at_edge, press_label
 from tests.journeys.seeing import ready
 
 
@@ -193,10 +194,7 @@ def test_what_went_along_an_edge_is_one_press_away(signed_in: Page) -> None:
 
 
 def test_answer_leads_to_its_prompt_and_to_where_it_was_learnt(signed_in: Page) -> None:
-    page = signed_in
-    page.goto("/samples/")
-    page.locator("form[action*=chatbot] button").first.click()
-    ready(page)
+    page = open_sample(signed_in).page
     for said in ("I like oolong tea", "What do I like?"):
         page.locator("textarea[name=query]").fill(said)
         with another_run(page):
@@ -222,12 +220,9 @@ def test_answer_leads_to_its_prompt_and_to_where_it_was_learnt(signed_in: Page) 
 
 
 def test_log_of_an_ended_run_appears_though_its_stream_is_answered_with_an_error_first(
-    signed_in: Page,
+    signed_in: Page, chromium: Browser
 ) -> None:
-    page = signed_in
-    page.goto("/samples/")
-    page.locator("form[action*=chatbot] button").first.click()
-    ready(page)
+    page = open_sample(signed_in).page
     page.locator("textarea[name=query]").fill("I like green tea")
     with another_run(page):
         page.keyboard.press("Enter")
@@ -242,11 +237,18 @@ def test_log_of_an_ended_run_appears_though_its_stream_is_answered_with_an_error
         else:
             route.continue_()
 
-    # A page of its own: the browser writes the errors to its console.
-    other = page.context.new_page()
+    # A page of its own: the browser writes the errors to its console. With a clock of its own, or the page would wait for seven
+    # seconds until it has asked often enough.
+    other = chromium.new_context(storage_state=page.context.storage_state()).new_page()
     other.route(re.compile(r"/runs/[^/]+/events/"), answer_as_a_proxy_does)
+    other.clock.install()
     other.goto(page.url)
     ready(other)
 
-    expect(other.locator(".log-row").first).to_be_attached()
+    def has_appeared() -> bool:
+        other.clock.fast_forward("00:20")
+        return other.locator(".log-row").count() > 0
+
+    seeing.until(other, has_appeared, why="the log never came")
     assert statuses[:4] == [502, 502, 502, 200]
+    other.context.close()

@@ -8,6 +8,7 @@ from playwright.sync_api import Route
 
 from tests.journeys.pairing import Pair, Seat, document, open_editor, pair
 from tests.journeys.rooms import Rooms
+from tests.journeys.seeing import deaf
 from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
 
@@ -22,14 +23,14 @@ def opened(rooms: Rooms, _stack: LiveStack, shell: Shell) -> Iterator[Pair]:
 
 
 @pytest.fixture
-def both(opened: Pair) -> Pair:
+def both(opened: Pair) -> Iterator[Pair]:
     """Alice hears nothing by the live stream: what she learns, she learns from answers."""
     alice = opened.seats[0]
     alice.page.unroute_all()
-    alice.page.route("**/live/**", lambda route: route.abort())
-    open_editor(alice, opened.workflow)
-    opened.seats[1].editor("(e) => e.edits.catchUp()")
-    return opened
+    with deaf(alice.page):
+        open_editor(alice, opened.workflow)
+        opened.seats[1].editor("(e) => e.edits.catchUp()")
+        yield opened
 
 
 def send(seat: Seat, *ops: dict[str, Any]) -> Any:

@@ -46,12 +46,8 @@ NOTE_MESSAGES = """() => {
 }"""
 
 
-def test_refused_edit_is_said_once_and_its_badge_goes_when_looked_at(draft: Draft):
-    page = (
-        draft.page.context.new_page()
-    )  # one that isn't watched for answers like the one wanted here
-    page.goto(f"/workflows/{draft.id}/")
-    ready(page)
+def test_refused_edit_is_said_once_and_its_badge_goes_when_looked_at(unwatched: Page):
+    page = open_sample(unwatched).page
     refuse = (
         "() => mnemoflow.editor.edits.send([{ op: 'add', node: "
         "{ id: 'again', kind: 'start', title: 'Again', x: 0, y: 900 } }], { label: 'Add it' })"

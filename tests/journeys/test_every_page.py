@@ -3,14 +3,15 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import cycle
+from dataclasses import dataclass
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.journeys.chatting import say, use_sample
 from tests.journeys.conftest import Troubles
+from tests.journeys.editing import change, edit_elsewhere, id_in
 from tests.journeys.looking import (
     COLOURS,
     CONTRAST,
@@ -147,17 +148,9 @@ def places_of_rows(page: Page) -> Places:
 
 def folder_inside_another(page: Page) -> str:
     """The outer one's id."""
-    page.goto("/workflows/folders/new/")
-    page.locator("form.form [name=name]").fill(LONG)
-    page.locator("main form.form button[type=submit]").click()
-    outer = page.locator("a.folder-open").filter(has_text=LONG)
-    address = str(outer.get_attribute("href"))
-    folder = address.partition("folder=")[2]
-    page.goto(f"/workflows/folders/new/?folder={folder}")
-    page.locator("form.form [name=name]").fill("Inside")
-    page.locator("main form.form button[type=submit]").click()
-    expect(page.locator("h1")).to_have_text(LONG)
-    return folder
+    outer = change(page, "folders", {"name": LONG})["id"]
+    change(page, "folders", {"name": "Inside", "parent": outer})
+    return str(outer)
 
 
 def run_once(page: Page, words: str) -> str:
@@ -173,22 +166,15 @@ def run_once(page: Page, words: str) -> str:
 
 
 def version_and_change(page: Page) -> None:
-    ready(page)
-    page.locator("summary[data-tour=publish]").click()
-    page.locator("#publish-note").fill("The first")
-    page.locator("form[action$='/publish/'] button[type=submit]").first.click()
-    expect(page.locator("#published")).to_contain_text("v1")
-    ready(page)
-    page.evaluate(
-        "() => mnemoflow.editor.edits.send([{op: 'rename', id: 'llm1', title: 'Reply'}], {label: 'x'})"
-    )
+    workflow = id_in(page)
+    change(page, f"workflows/{workflow}/versions", {"note": "The first"})
+    edit_elsewhere(page, workflow, {"op": "rename", "id": "llm1", "title": "Reply"})
 
 
 # What stands open in the editor, by how one gets there: a selector pressed after another.
 PANELS = {
     "search": ["[data-search-open]"],
     "shortcuts": ["[data-search-open]", "#search [data-shortcuts]"],
-    "add": [".ed-top [data-command=search-palette]"],
     "run": ["#tab-run", ".run-past > summary", "[data-open-run]"],
     "log": ["#tab-run", ".run-past > summary", "[data-open-run]", "#tab-log"],
     "memory": ["#tab-run", ".run-past > summary", "[data-open-run]", "#tab-memory"],
@@ -196,29 +182,83 @@ PANELS = {
     "problems": ["#tab-problems"],
     "history": ["#tab-history"],
     "comments": ["#tab-comments"],
+    "add": [".ed-top [data-command=search-palette]"],
 }
 EDITOR_PANELS = [panel for panel in PANELS if panel not in {"search", "shortcuts"}]
+# What is left to press where the panel before it stands open. By day the editor is loaded once for all of them.
+NEXT_PANELS = {
+    **{panel: PANELS[panel] for panel in ("test", "problems", "history", "comments", "add")},
+    "log": ["#tab-log"],
+    "memory": ["#tab-memory"],
+}
 
 
-def go(page: Page, address: str) -> None:
+def go(page: Page, address: str, *, anew: bool) -> None:
     """There, with what is to stand open."""
     address, _, panel = address.partition("#")
-    page.goto(address)
-    if page.locator("#editor").count():
-        ready(page)
-    for selector in PANELS.get(panel, []):
-        page.locator(selector).first.click()
+    if not anew and panel in NEXT_PANELS:
+        press(page, NEXT_PANELS[panel])
+    else:
+        page.goto(address)
+        if page.locator("#editor").count():
+            ready(page)
+        press(page, PANELS.get(panel, []))
     if panel == "test":
         expect(page.locator("form#tests")).to_be_visible()
     if panel == "history":
         expect(page.locator("#panel-history form").first).to_be_visible()
 
 
+def press(page: Page, selectors: Sequence[str]) -> None:
+    for selector in selectors:
+        page.locator(selector).first.click()
+
+
+FIT = (OVERFLOW, CUT, GUTTER, NAMELESS, STATES)
+READ = (HEADINGS, IDS, CONTRAST)
+
+
+@dataclass(frozen=True)
+class Look:
+    """At the page that stands there, in one size and scheme."""
+
+    width: int
+    scheme: Scheme
+    checks: tuple[str, ...]
+    axe: tuple[str, ...] | None = None  # some of its rules, or without any all of them
+    has_focus: bool = False  # and it is looked where the keyboard is
+
+
+def plan_day(schemes: Sequence[Scheme], *, english: bool) -> list[Look]:
+    """What axe reads, where the keyboard is and what can be read are the same in any language; how long words are isn't."""
+    first, second = schemes
+    wide, middle, narrow = WIDTHS
+    if not english:
+        return [Look(wide, second, FIT), Look(narrow, first, FIT)]
+    return [
+        Look(wide, first, (*READ, *FIT), axe=(), has_focus=True),
+        Look(wide, second, (CONTRAST,)),
+        Look(middle, second, FIT),
+        Look(narrow, second, FIT),
+    ]
+
+
+def plan_night(schemes: Sequence[Scheme]) -> list[Look]:
+    first, second = schemes
+    return [
+        Look(WIDTHS[0], first, READ, axe=(), has_focus=True),
+        Look(WIDTHS[0], second, (CONTRAST,), axe=COLOURS, has_focus=True),
+        *(Look(width, scheme, FIT) for width in WIDTHS for scheme in schemes),
+    ]
+
+
 @pytest.fixture
-def reader(rooms: Rooms, owner: Owner, live_stack: LiveStack) -> Iterator[BrowserContext]:
+def reader(rooms: Rooms, owner: Owner, live_stack: LiveStack) -> Iterator[Page]:
     with rooms.lent() as context:
         owner.sign_in(context, live_stack.url)
-        yield context
+        page = context.pages[0]
+        page.emulate_media(reduced_motion="reduce")
+        yield page
 
 
 @pytest.mark.slow
@@ -228,66 +268,52 @@ def reader(rooms: Rooms, owner: Owner, live_stack: LiveStack) -> Iterator[Browse
     [pytest.param(False, id="in turn"), pytest.param(True, id="whole", marks=pytest.mark.nightly)],
 )
 def test_page_fits_reads_and_names_what_it_offers(
-    reader: BrowserContext, filled: Places, live_stack: LiveStack, language: str, whole: bool
+    reader: Page, filled: Places, live_stack: LiveStack, language: str, whole: bool
 ):
-    """At each width light in one language and dark in the other; by night in all ways there are.
+    """By day light at one width and dark at another, by turns; by night in all ways there are.
 
     By day axe reads a page in one scheme, every other page in the dark, and leaves the contrast, which takes it longest, to
     our own check of it, which reads a page in both.
     """
-    speak(reader, live_stack, language)
-    page = reader.new_page()
-    page.emulate_media(reduced_motion="reduce")
+    page, english = reader, language == "en"
+    speak(page.context, live_stack, language)
     troubles = Troubles()
     troubles.watch(page)
-    wrong: dict[str, list[str]] = {}
+    wrong: list[str] = []
     schemes = SCHEMES
     for name, address in filled.items():
-        page.set_viewport_size({"width": WIDTHS[0], "height": 900})
-        page.emulate_media(color_scheme=schemes[0])
-        go(page, address)
+        looks = plan_night(schemes) if whole else plan_day(schemes, english=english)
+        pose(page, looks[0])
+        go(page, address, anew=whole)
         expect(page.locator("html")).to_have_attribute("lang", language)
-        found = looked_at(page, schemes, english=language == "en", whole=whole)
-        wrong |= {f"{name}, {where}": said for where, said in found}
+        for look in looks:
+            pose(page, look)
+            found = find(page, look, whole=whole)
+            wrong += [f"{name}, {look.scheme} at {look.width}: {one}" for one in found]
         schemes = schemes[::-1]  # so that half of the pages are loaded in the dark
+    troubles.leave(page)
 
-    said = [f"{where}: {one}" for where, found in wrong.items() for one in found]
-    assert not said + troubles.found, "\n".join(said + troubles.found)
-
-
-Found = Iterator[tuple[str, list[str]]]
+    assert not wrong + troubles.found, "\n".join(wrong + troubles.found)
 
 
-def looked_at(page: Page, schemes: Sequence[Scheme], *, english: bool, whole: bool) -> Found:
-    """What is wrong with the page that stands there, by how it was looked at: loaded once, turned light and dark."""
-    yield from read_in(page, schemes if english or whole else schemes[:1], english, whole)
-    if english or whole:
-        yield from fitted_into(page, schemes)
-    if whole or not english:
-        yield from fitted_into(page, schemes[::-1])
+def pose(page: Page, look: Look) -> None:
+    """Give the page its size and its scheme, and let it be drawn so."""
+    page.set_viewport_size({"width": look.width, "height": 900})
+    page.emulate_media(color_scheme=look.scheme)
+    page.evaluate(DRAWN)
 
 
-def read_in(page: Page, schemes: Sequence[Scheme], english: bool, whole: bool) -> Found:
-    """What it is to axe, and where the keyboard is, is the same in any language."""
-    for scheme, once, rules in zip(schemes, ([HEADINGS, IDS], []), ((), COLOURS), strict=False):
-        page.emulate_media(color_scheme=scheme)
-        if english and (whole or not rules):
-            left_out = () if whole else ("color-contrast",)
-            yield f"to axe, {scheme}", shut_out(page, *rules, without=left_out)
-            yield f"focus, {scheme}", complaints(page, UNSEEN_FOCUS)
-        yield f"{scheme}", complaints(page, *once, CONTRAST)
-
-
-def fitted_into(page: Page, schemes: Sequence[Scheme]) -> Found:
-    """Light and dark from width to width."""
-    for width, scheme in zip(WIDTHS, cycle(schemes), strict=False):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme=scheme)
-        page.evaluate(DRAWN)
-        yield f"{scheme} at {width}", complaints(page, OVERFLOW, CUT, GUTTER, NAMELESS, STATES)
-        if width == WIDTHS[-1]:
-            with touched(page):
-                yield f"{scheme}, touched", complaints(page, FINGER, OVERFLOW, CUT)
+def find(page: Page, look: Look, *, whole: bool) -> list[str]:
+    """What is wrong."""
+    found = complaints(page, *look.checks)
+    if look.axe is not None:
+        found += shut_out(page, *look.axe, without=() if whole else ("color-contrast",))
+    if look.has_focus:
+        found += complaints(page, UNSEEN_FOCUS)
+    if look.width == WIDTHS[-1]:
+        with touched(page):
+            found += complaints(page, FINGER, OVERFLOW, CUT)
+    return found
 
 
 @contextmanager
@@ -304,23 +330,19 @@ def touched(page: Page) -> Iterator[None]:
 @pytest.mark.parametrize(
     "address", ["/accounts/login/", "/accounts/password/reset/", "/start/x/", "/nowhere/"]
 )
-def test_page_for_strangers_fits_and_names_what_it_offers(
-    chromium: Browser, live_stack: LiveStack, address: str
-):
-    context = chromium.new_context(base_url=live_stack.url)
-    page = context.new_page()
-    page.goto(address)
-    wrong: dict[object, list[str]] = {"axe": found} if (found := shut_out(page)) else {}
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
-        page.evaluate(DRAWN)
-        if found := complaints(
-            page, OVERFLOW, CUT, HEADINGS, NAMELESS, IDS, CONTRAST, UNSEEN_FOCUS
-        ):
-            wrong[width] = found
-    context.close()
+def test_page_for_strangers_fits_and_names_what_it_offers(rooms: Rooms, address: str):
+    wrong: list[str] = []
+    with rooms.lent() as context:
+        page = context.pages[0]
+        page.goto(address)
+        wrong += shut_out(page)
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.evaluate(DRAWN)
+            checks = (OVERFLOW, CUT, HEADINGS, NAMELESS, IDS, CONTRAST, UNSEEN_FOCUS)
+            wrong += [f"at {width}: {one}" for one in complaints(page, *checks)]
 
-    assert wrong == {}
+    assert wrong == []
 
 
 def speak(context: BrowserContext, live_stack: LiveStack, language: str) -> None:
@@ -346,11 +368,12 @@ BAD = """<!doctype html><html lang="en"><body style="background:#fff; margin:0">
         (FINGER, 3),
     ],
 )
-def test_check_finds_what_is_wrong_with_a_bad_page(chromium: Browser, check: str, count: int):
-    page = chromium.new_page()
-    page.set_content(BAD)
+def test_check_finds_what_is_wrong_with_a_bad_page(rooms: Rooms, check: str, count: int):
+    with rooms.lent() as context:
+        page = context.pages[0]
+        page.goto("about:blank")  # where no policy forbids the bad page its styles
+        page.set_content(BAD)
 
-    found = complaints(page, check)
+        found = complaints(page, check)
 
-    page.close()
     assert len(found) == count

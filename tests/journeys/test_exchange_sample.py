@@ -36,8 +36,8 @@ def test_second_run_in_a_conversation_recalls_the_first(signed_in: Page):
     expect(page.locator("section", has_text="Recalled by").get_by_role("listitem")).to_have_count(1)
 
 
-def test_input_that_does_not_fit_is_named_and_kept(signed_in: Page):
-    page = signed_in.context.new_page()  # not watched: it is refused on purpose
+def test_input_that_does_not_fit_is_named_and_kept(unwatched: Page):
+    page = unwatched
     page.goto("/workflows/import/")
     page.get_by_label("Document (YAML or JSON)").fill(NUMBER)
     page.get_by_role("button", name="Import").click()

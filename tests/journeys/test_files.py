@@ -178,13 +178,11 @@ def test_file_too_many_is_explained_and_files_can_be_removed(signed_in: Page, tm
     expect(item(documents, "sales.xlsx")).to_have_class(re.compile("is-there"))
 
 
-def test_file_of_another_type_is_refused_when_it_is_chosen(signed_in: Page, tmp_path: Path):
+def test_file_of_another_type_is_refused_when_it_is_chosen(unwatched: Page, tmp_path: Path):
     files = write_files(tmp_path)
     disguised = tmp_path / "disguised.png"
     disguised.write_bytes(files["report.pdf"].read_bytes())
-    page = import_workflow(signed_in, WORKFLOW).page.context.new_page()  # whose refusal is wanted
-    page.goto(signed_in.url)
-    ready(page)
+    page = import_workflow(unwatched, WORKFLOW).page
     card = page.locator("#run-card")
     picture = card.locator("file-picker").nth(1)
     expect(picture).to_contain_text("One file: images up to 10 MB")
@@ -199,7 +197,6 @@ def test_file_of_another_type_is_refused_when_it_is_chosen(signed_in: Page, tmp_
         "Picture: disguised.png is not of an accepted type. Accepted: images up to 10 MB."
     )
     expect(picture.locator("input[type=hidden]")).to_have_value("")
-    page.close()
 
 
 def choose(picker: Locator, *paths: Path) -> None:
@@ -309,15 +306,11 @@ ORDER_CHAT = {
 }  # fmt: skip
 
 
-def test_chat_asks_for_the_fields_of_its_start(signed_in: Page, tmp_path: Path):
+def test_chat_asks_for_the_fields_of_its_start(unwatched: Page, tmp_path: Path):
     """One of them has the name of the message's own field, which it must not replace."""
     slip = tmp_path / "slip.pdf"
     slip.write_bytes(made.make_pdf("Slip"))
-    # In a page of its own, since the refusal is an answer that no other page may have.
-    address = import_workflow(signed_in, ORDER_CHAT).page.url
-    page = signed_in.context.new_page()
-    page.goto(address)
-    ready(page)
+    page = import_workflow(unwatched, ORDER_CHAT).page
     page.locator(".ed-right [role=tab]", has_text="Chat").click()
     inputs = page.locator("#chat-inputs")
     look_at(page, "chat-inputs")
@@ -345,4 +338,3 @@ def test_chat_asks_for_the_fields_of_its_start(signed_in: Page, tmp_path: Path):
     ready(page)
     expect(item(inputs, "slip.pdf")).to_have_class(re.compile("is-there"))
     expect(say(page, "Still there?")).to_have_text("Order 4711, slip slip.pdf: Still there?")
-    page.close()

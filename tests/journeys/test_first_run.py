@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.chatting import new_conversation, say, use_sample
+from tests.journeys.chatting import new_conversation, say, take_from_the_gallery, use_sample
 from tests.journeys.seeing import follow, ready
 from tests.support.stack import LiveStack
 
@@ -34,7 +34,7 @@ def test_start_link_leads_to_the_first_steps(first_owner: Page):
 
 def test_newcomer_is_led_from_a_fact_told_to_a_published_workflow(signed_in: Page):
     page = signed_in
-    use_sample(page, "A chatbot that remembers")
+    take_from_the_gallery(page, "A chatbot that remembers")
     page.locator("[data-steps-toggle]").click()
     page.get_by_role("button", name="Start tour").click()
 

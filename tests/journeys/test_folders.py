@@ -1,10 +1,13 @@
 """Folders of the Workflows page by mouse and by keys: made, filled, searched through, renamed and taken away again."""
 
 import re
+from collections.abc import Sequence
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.journeys.canvas_document import document
+from tests.journeys.editing import change, store_workflow
 from tests.journeys.languages import LANGUAGES
 from tests.journeys.looking import CONTRAST, NAMELESS, OVERFLOW, complaints
 from tests.journeys.seeing import follow, middle
@@ -43,6 +46,15 @@ def new_folder(page: Page, name: str) -> None:
     page.keyboard.type(name)
     enter(page)
     expect(tile(page, name)).to_be_visible()
+
+
+def have(page: Page, *workflows: str, folders: Sequence[str] = ()) -> None:
+    """By the API, where it isn't tested how they are made; on the page afterwards."""
+    for name in folders:
+        change(page, "folders", {"name": name})
+    for name in workflows:
+        store_workflow(page, document(), name)
+    page.reload()
 
 
 def enter(page: Page) -> None:
@@ -153,10 +165,7 @@ def test_chosen_workflows_are_dragged_together_and_a_folder_by_its_tile(
     page = listing
     ships, harbour = "Ships", "Harbour"
     sail, oar, anchor = "Sail", "Oar", "Anchor"
-    for name in (ships, harbour):
-        new_folder(page, name)
-    for name in (sail, oar, anchor):
-        new_workflow(page, name)
+    have(page, sail, oar, anchor, folders=(ships, harbour))
 
     for name in (sail, oar):
         row(page, name).locator("input[type=checkbox]").check()
@@ -179,8 +188,7 @@ def test_chosen_workflows_are_dragged_together_and_a_folder_by_its_tile(
 @pytest.mark.parametrize("language", ["en"])
 def test_phone_chooses_and_moves_without_dragging(listing: Page, language: str):
     page, pocket, pebble = listing, "Pocket", "Pebble"
-    new_folder(page, pocket)
-    new_workflow(page, pebble)
+    have(page, pebble, folders=[pocket])
     page.set_viewport_size({"width": 390, "height": 844})
 
     row(page, pebble).locator("input[type=checkbox]").check()
@@ -198,8 +206,7 @@ def test_phone_chooses_and_moves_without_dragging(listing: Page, language: str):
 @pytest.mark.parametrize("language", ["en"])
 def test_chosen_workflows_are_archived_and_undo_brings_them_back(listing: Page, language: str):
     page, kelp, shell = listing, "Kelp", "Shell"
-    for name in (kelp, shell):
-        new_workflow(page, name)
+    have(page, kelp, shell)
 
     for name in (kelp, shell):
         row(page, name).locator("input[type=checkbox]").check()

@@ -2,13 +2,12 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.editing import open_sample
+from tests.journeys.editing import edit_elsewhere, id_in, import_workflow, open_sample
 from tests.journeys.seeing import Gate, ready, until
 
 
@@ -81,14 +80,8 @@ DOCUMENT = {
 
 
 @pytest.fixture
-def editor(signed_in: Page, tmp_path: Path) -> Page:
-    file = tmp_path / "inspected.json"
-    file.write_text(json.dumps(DOCUMENT))
-    signed_in.goto("/workflows/import/")
-    signed_in.locator("input[type=file]").set_input_files(file)
-    signed_in.locator("main form .button-main").first.click()
-    ready(signed_in)
-    return signed_in
+def editor(signed_in: Page) -> Page:
+    return import_workflow(signed_in, DOCUMENT).page
 
 
 def choose(page: Page, node: str) -> None:
@@ -162,12 +155,7 @@ def test_text_that_comes_back_together_with_the_edit_of_somebody_else_is_no_conf
     editor.keyboard.type("one ")
     saved(editor)
     changes = Gate(editor, CHANGES)
-    other = editor.context.new_page()
-    other.goto(editor.url)
-    ready(other)
-    other.evaluate(
-        "mnemoflow.editor.edits.send([{op: 'rename', id: 'llm', title: 'Ponder'}], {label: 'x'})"
-    )
+    edit_elsewhere(editor, id_in(editor), {"op": "rename", "id": "llm", "title": "Ponder"})
     until(editor, lambda: changes.waiting)
     with editor.expect_response(lambda response: response.request.method == "PATCH"):
         editor.keyboard.type("two ")
@@ -178,7 +166,6 @@ def test_text_that_comes_back_together_with_the_edit_of_somebody_else_is_no_conf
     expect(editor.locator(".insp-title")).to_have_value("Ponder")
     until(editor, lambda: data_of(editor, "llm")["prompt_template"][0]["text"] == "one two three")
     assert editor.evaluate("mnemoflow.editor.edits.unsavedChanges.all") == []
-    other.close()
 
 
 def test_typing_goes_on_while_somebody_else_edits_another_field(editor: Page) -> None:
@@ -186,12 +173,11 @@ def test_typing_goes_on_while_somebody_else_edits_another_field(editor: Page) ->
     text = editor.locator("[data-field=prompt_template] textarea").first
     text.click()
     editor.keyboard.type("one ")
-    other = editor.context.new_page()
-    other.goto(editor.url)
-    ready(other)
-    other.evaluate(
-        "mnemoflow.editor.edits.send([{op: 'rename', id: 'llm', title: 'Ponder'},"
-        " {op: 'set', id: 'llm', path: ['desc'], value: 'thinks'}], {label: 'x'})"
+    edit_elsewhere(
+        editor,
+        id_in(editor),
+        {"op": "rename", "id": "llm", "title": "Ponder"},
+        {"op": "set", "id": "llm", "path": ["desc"], "value": "thinks"},
     )
     editor.keyboard.type("two ")
     expect(editor.locator(".insp-title")).to_have_value("Ponder")
@@ -201,7 +187,6 @@ def test_typing_goes_on_while_somebody_else_edits_another_field(editor: Page) ->
     expect(text).to_have_value("one two three")
     until(editor, lambda: data_of(editor, "llm")["prompt_template"][0]["text"] == "one two three")
     assert data_of(editor, "llm")["desc"] == "thinks"
-    other.close()
 
 
 def test_title_that_is_typed_survives_the_late_answer_to_adding_the_node(editor: Page) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.editing import import_workflow
+from tests.journeys.editing import paste_workflow
 
 
 pytestmark = pytest.mark.browser
@@ -46,7 +46,7 @@ def look(page: Page, name: str) -> None:
 def test_missing_type_is_pinned_from_a_template_published_knowingly_and_replaced(
     signed_in: Page,
 ) -> None:
-    draft = import_workflow(signed_in, DOCUMENT)
+    draft = paste_workflow(signed_in, DOCUMENT)
     page, panel = draft.page, signed_in.locator("#panel-node")
     draft.node("Leap").click()
     expect(panel).to_contain_text("This node comes from a plug-in that isn't installed here.")

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.journeys.conftest import Troubles
 from tests.journeys.languages import LANGUAGES
 from tests.journeys.looking import CONTRAST, HEADINGS, NAMELESS, OVERFLOW, complaints, shut_out
 from tests.journeys.people import Owner, sign_in
-from tests.journeys.rooms import PATIENCE
+from tests.journeys.rooms import Rooms
 from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
 
@@ -43,17 +43,17 @@ NAME = "Mia"
 
 @pytest.fixture
 def colleague(
-    chromium: Browser, live_stack: LiveStack, shell: Shell, owner: Owner, language: str
+    rooms: Rooms, live_stack: LiveStack, shell: Shell, owner: Owner, language: str
 ) -> Iterator[Page]:
     """Mia's own browser."""
     cookies = shell.run(COLLEAGUE.format(team=owner.team, name=NAME))
-    context = chromium.new_context(base_url=live_stack.url, viewport={"width": 390, "height": 844})
-    context.set_default_timeout(PATIENCE)
-    sign_in(context, live_stack.url, {**cookies, "django_language": language})
-    page, troubles = context.new_page(), Troubles()
-    troubles.watch(page)
-    yield page
-    context.close()
+    with rooms.lent() as context:
+        page, troubles = context.pages[0], Troubles()
+        page.set_viewport_size({"width": 390, "height": 844})
+        sign_in(context, live_stack.url, {**cookies, "django_language": language})
+        troubles.watch(page)
+        yield page
+        troubles.leave(page)
     assert troubles.found == []
 
 

@@ -1,8 +1,9 @@
 """Every sample in the editor as it opens: large enough to read, nothing cut off, no edge or label over a card."""
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
+from tests.journeys.chatting import copy_sample
 from tests.journeys.looking import CUT, complaints
 from tests.journeys.seeing import ready
 from workflows.samples.catalogue import SAMPLES
@@ -55,16 +56,6 @@ OVER_CARDS = """() => {
   }
   return [...wrong];
 }"""
-
-
-def copy_sample(context: BrowserContext, slug: str) -> str:
-    """Return the address of the copy; the gallery isn't drawn each time."""
-    [token] = [c["value"] for c in context.cookies() if str(c["name"]).endswith("csrf")]
-    answer = context.request.post(
-        f"/samples/{slug}/copy/", form={"csrfmiddlewaretoken": token}, max_redirects=0
-    )
-    assert answer.status == 302
-    return answer.headers["location"]
 
 
 @pytest.mark.slow

@@ -12,10 +12,25 @@ from tests.journeys.rooms import Rooms
 from tests.journeys.seeing import ready
 from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
+from workflows.services.editing.catch_up import MAX_CHANGES
 
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+# As many edits as a page is told one by one, and some: by the service itself, for it isn't their making that is tested.
+MOVE_OFTEN = """
+from uuid import UUID
+from accounts.models import User
+from accounts.principals import load_user_principal
+from workflows import selectors
+from workflows.engine.editing import read_ops
+from workflows.services.editing import gestures
+person = load_user_principal(User.objects.get(pk="{person}"))
+workflow = selectors.find_workflow(person, UUID("{workflow}"))
+for x in range({times}):
+    ops = read_ops([{{"op": "move", "id": "t1", "x": x, "y": 40 + x}}])
+    gestures.edit(person, workflow=workflow, ops=ops, label=f"m{{x}}")
+"""
 TITLE = "(e, id) => e.model.nodes.get(id)?.el.dataset.title"
 
 
@@ -158,13 +173,12 @@ def test_duplicated_tab_is_a_tab_of_its_own(both: Pair):
     expect(bob.page.locator("#presence .tg-face")).to_have_text(["A"])
 
 
-def test_tab_that_slept_catches_up_whole(both: Pair):
+def test_tab_that_slept_catches_up_whole(both: Pair, shell: Shell):
     alice, bob = both.seats
     bob.context.set_offline(True)
     # more than the server tells one by one: the page is read anew, and what waits here is kept
-    alice.editor(
-        "async (e) => { for (let i = 0; i < 210; i++) await e.edits.send([{ op: 'move', id: 't1', x: i, y: 40 + i }], { label: `m${i}` }); }"
-    )
+    times = MAX_CHANGES + 10
+    shell.run(MOVE_OFTEN.format(person=alice.id, workflow=both.workflow, times=times))
     alice.editor("(e) => e.edits.send([{ op: 'delete', id: 't3' }], { label: 'gone' })")
     rename(bob, "t4", "Written asleep")
 
@@ -172,7 +186,7 @@ def test_tab_that_slept_catches_up_whole(both: Pair):
 
     both.until(lambda: both.rows()["nodes"]["t4"][2] == "Written asleep")
     both.until_equal()
-    assert bob.shown()["nodes"]["t1"][:2] == [209, 249]
+    assert bob.shown()["nodes"]["t1"][:2] == [times - 1, 39 + times]
     assert "t3" not in bob.shown()["nodes"]
 
 

@@ -54,9 +54,9 @@ def start_uncertain_run(page: Page, stack: LiveStack) -> str:
 
 
 def test_decision_during_an_outage_keeps_what_was_entered(
-    signed_in: Page, live_stack: LiveStack
+    unwatched: Page, live_stack: LiveStack
 ) -> None:
-    page = signed_in.context.new_page()  # the fixture's page may have no failed request
+    page = unwatched
     run = start_uncertain_run(page, live_stack)
     page.goto(f"{live_stack.url}/runs/{run}/")
     text = "The database can't be reached at the moment."

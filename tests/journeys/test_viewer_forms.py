@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.journeys.conftest import Troubles
 from tests.journeys.people import Owner, sign_in
-from tests.journeys.rooms import PATIENCE
+from tests.journeys.rooms import Rooms
 from tests.journeys.seeing import ready
 from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
@@ -39,14 +39,13 @@ SEES_THROUGH = """area => {
 
 
 @pytest.fixture
-def viewer(chromium: Browser, live_stack: LiveStack, shell: Shell, owner: Owner) -> Iterator[Page]:
-    context = chromium.new_context(base_url=live_stack.url)
-    context.set_default_timeout(PATIENCE)
-    sign_in(context, live_stack.url, shell.run(VIEWER.format(team=owner.team)))
-    page, troubles = context.new_page(), Troubles()
-    troubles.watch(page)
-    yield page
-    context.close()
+def viewer(rooms: Rooms, live_stack: LiveStack, shell: Shell, owner: Owner) -> Iterator[Page]:
+    with rooms.lent() as context:
+        page, troubles = context.pages[0], Troubles()
+        sign_in(context, live_stack.url, shell.run(VIEWER.format(team=owner.team)))
+        troubles.watch(page)
+        yield page
+        troubles.leave(page)
     assert troubles.found == []
 
 
