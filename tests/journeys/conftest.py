@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import (
@@ -28,6 +29,8 @@ expect.set_options(timeout=PATIENCE)
 
 # The headless shell comes first: without the windows of a whole Chromium it takes a quarter less of the processors.
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser")
+
+QUICK_DRIVER = Path(__file__).with_name("quick_driver.cjs")
 
 # Without these Chromium looks for its maker's hosts at every start, and the log fills with refusals.
 QUIET = [
@@ -55,10 +58,13 @@ def chromium(_stack: LiveStack) -> Iterator[Browser]:
         pytest.skip(message)
     # A container's root has no user namespace to build Chromium's own sandbox in.
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=[*QUIET, *sandbox])
-        yield browser
-        browser.close()
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("NODE_OPTIONS", f'--require "{QUICK_DRIVER}"')
+        playwright = sync_playwright().start()
+    browser = playwright.chromium.launch(executable_path=path, args=[*QUIET, *sandbox])
+    yield browser
+    browser.close()
+    playwright.stop()
 
 
 @dataclass
