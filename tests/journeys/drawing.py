@@ -112,16 +112,21 @@ class Board:
 
 def open_board(page: Page, source: dict[str, Any] | None = None) -> Board:
     """A workflow of one's own on the canvas, the panels closed, all of it in view."""
-    workflow = store_workflow(page, source or document())
+    board = load_board(page, source or document())
+    board.js("canvas.fit();")
+    steady(page, board.view)
+    return board
+
+
+def load_board(page: Page, source: dict[str, Any]) -> Board:
+    """The same in the view with which the editor begins."""
+    workflow = store_workflow(page, source)
     page.evaluate(
         "localStorage.setItem('editor-panels', JSON.stringify({left: {closed: true}, right: {closed: true}, dock: {closed: true}}))"
     )
     page.goto(f"/workflows/{workflow}/")
     ready(page)
-    board = Board(page, workflow)
-    board.js("canvas.fit();")
-    steady(page, board.view)
-    return board
+    return Board(page, workflow)
 
 
 def touches(session: CDPSession, kind: str, *points: Point) -> None:

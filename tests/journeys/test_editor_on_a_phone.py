@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.journeys.canvas_document import edge, node, workflow
-from tests.journeys.drawing import Board, open_board, touches
-from tests.journeys.seeing import ready
+from tests.journeys.drawing import Board, load_board, touches
 
 
 pytestmark = pytest.mark.browser
@@ -37,10 +36,8 @@ def chain(*names: str) -> dict[str, Any]:
 @pytest.fixture
 def phone(signed_in: Page) -> Board:
     """A workflow that is open on a phone, its canvas in view."""
-    board = open_board(signed_in, chain(*NAMES))
     signed_in.set_viewport_size({"width": 390, "height": 844})
-    signed_in.reload()
-    ready(signed_in)
+    board = load_board(signed_in, chain(*NAMES))
     signed_in.locator(".ed-bar [data-view=canvas]").click()
     return board
 
