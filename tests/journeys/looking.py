@@ -198,7 +198,8 @@ FINGER = """() => {
   return [...found];
 }"""
 
-# What looks the same when the keyboard is on it as when it isn't; a ring may be drawn around the box it stands in.
+# What looks the same when the keyboard is on it as when it isn't; a ring may be drawn around the box it stands in. Most have
+# a ring of their own: those aren't looked at twice, since the browser works out the whole page's styles for each look.
 UNSEEN_FOCUS = """() => {
   const of = (e) => {
     const s = getComputedStyle(e);
@@ -206,12 +207,18 @@ UNSEEN_FOCUS = """() => {
   };
   const look = (e) => [e, e.parentElement, e.parentElement?.parentElement].filter(Boolean).map(of).join(";");
   const controls = "button, a[href], summary, input:not([type=hidden]), select, textarea, [tabindex='0']";
+  const hasRing = (e) => getComputedStyle(e).outlineStyle !== "none" && parseFloat(getComputedStyle(e).outlineWidth) > 0;
+  const focus = (e) => e.focus({ focusVisible: true, preventScroll: true });
   const wrong = new Set();
+  document.activeElement?.blur();
   for (const e of document.querySelectorAll(controls)) {
     if (!e.checkVisibility() || e.disabled) continue;
-    document.activeElement?.blur();
+    const hadRing = hasRing(e);
+    focus(e);
+    if (document.activeElement !== e || (!hadRing && hasRing(e))) continue;
+    e.blur();
     const before = look(e);
-    e.focus({ focusVisible: true, preventScroll: true });
+    focus(e);
     if (document.activeElement === e && look(e) === before) wrong.add(e.outerHTML.slice(0, 160));
   }
   document.activeElement?.blur();
