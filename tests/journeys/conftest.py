@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Error,
     Page,
+    Playwright,
     Request,
     expect,
     sync_playwright,
@@ -58,13 +60,21 @@ def chromium(_stack: LiveStack) -> Iterator[Browser]:
         pytest.skip(message)
     # A container's root has no user namespace to build Chromium's own sandbox in.
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with quick_driver() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=[*QUIET, *sandbox])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def quick_driver() -> Iterator[Playwright]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("NODE_OPTIONS", f'--require "{QUICK_DRIVER}"')
         playwright = sync_playwright().start()
-    browser = playwright.chromium.launch(executable_path=path, args=[*QUIET, *sandbox])
-    yield browser
-    browser.close()
-    playwright.stop()
+    try:
+        yield playwright
+    finally:
+        playwright.stop()
 
 
 @dataclass
