@@ -1,7 +1,10 @@
-"""Middleware that accepts only JSON in writes of the API, makes its error responses JSON, and rejects NUL characters.
+"""Middleware that accepts only JSON in writes of the API, makes its error responses JSON, rejects NUL characters, and takes
+the cookies from embedded pages.
 
 Any page on the web can post a form or a text/plain body without a preflight request; JSON needs one.
 """
+
+from typing import Final
 
 from django.http import (
     HttpRequest,
@@ -30,6 +33,8 @@ ANY_BODY_PREFIX = "/hooks/"
 FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 # Paths whose forms may contain no NUL character. Workflow inputs handle such characters separately.
 NO_NUL_PATHS = ("/memory/", "/team/")
+VISITOR_HEADER: Final = "X-Visitor"
+VISITOR_PREFIX: Final = "/p/"
 _MESSAGES = {
     400: ("BadRequest", gettext_noop("The request is malformed.")),
     403: ("Forbidden", gettext_noop("You don't have permission to do that.")),
@@ -103,3 +108,23 @@ class ApiErrorsMiddleware(MiddlewareMixin):
             if name in response.headers:
                 json_response[name] = response.headers[name]
         return json_response
+
+
+class EmbeddedPagesMiddleware(MiddlewareMixin):
+    """Takes all authority but that of their own header from the requests of a public page that another site embeds.
+
+    Browsers send no cookies from within another site, so the frame of the bubble sends who its visitor is in a header. A
+    request with this header has no cookies for the application: neither is somebody signed in, nor could another site
+    use what the browser adds by itself. Therefore it needs no CSRF token, which is in a cookie as well. No other site can
+    add the header, since that needs its server's consent (CORS), which is never given.
+
+    It comes before all that reads cookies.
+    """
+
+    def process_request(self, request: HttpRequest) -> None:
+        if VISITOR_HEADER not in request.headers or not request.path_info.startswith(
+            VISITOR_PREFIX
+        ):
+            return
+        request.COOKIES.clear()
+        request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]  # read by Django's middleware

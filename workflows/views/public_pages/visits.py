@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.errors import NotFound
 from accounts.principals import Principal, get_principal
 from accounts.tenancy import tenant
-from config.http.embedded_pages import HEADER
+from config.http.middleware import VISITOR_HEADER
 from config.http.proxies import find_network
 from workflows import selectors
 from workflows.engine.language.document import Document
@@ -91,7 +91,7 @@ def change_as_anybody(view: View[P]) -> Route[P]:
 def open_visit(request: HttpRequest, token: str) -> Visit:
     """Return the visit of an open page. Raise NotFound for any other link, and NotSignedIn where members only may open it."""
     page = find_open_page(token)
-    ticket = request.headers.get(HEADER)
+    ticket = request.headers.get(VISITOR_HEADER)
     visitor = read_ticket(page, request.COOKIES.get(make_cookie_name(page), "") or ticket or "")
     return build_visit(request, page, visitor or create_visitor())
 
@@ -104,7 +104,7 @@ def build_visit(request: HttpRequest, page: PublicPage, visitor: Visitor) -> Vis
         workflow = selectors.find_workflow(principal, page.workflow_id, "run")
     if workflow.is_archived or workflow.published_version is None:
         raise NotFound
-    return Visit(page, workflow, principal, visitor, HEADER in request.headers)
+    return Visit(page, workflow, principal, visitor, VISITOR_HEADER in request.headers)
 
 
 def get_network(request: HttpRequest) -> str:
