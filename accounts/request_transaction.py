@@ -16,6 +16,7 @@ from django.db.transaction import Atomic
 
 from accounts.errors import ConnectionInUse
 from accounts.tenancy import tenant
+from config.http.page_threads import lend_turn
 
 
 _ATTRIBUTE = "mnemoflow_request_transaction"
@@ -54,13 +55,15 @@ def without_connection(*, is_required: bool = True) -> Iterator[None]:
     if len(list_open_blocks()) > (request.block_count if request else 0):
         if is_required:
             raise ConnectionInUse
-        yield
+        with lend_turn(takes_again=False):
+            yield
         return
     if request is not None:
         request.close()
     give_back_connection()
     try:
-        yield
+        with lend_turn():
+            yield
     finally:
         if request is not None:
             request.open()

@@ -1,20 +1,22 @@
-"""The ASGI handler. It runs a synchronous view and all its middleware in a thread, to which it switches only once.
+"""The ASGI handler. It runs a whole request of a synchronous view in a thread, to which it switches only once.
 
-Django would run each middleware of a synchronous view as a coroutine that switches to the thread and back. On a busy
-machine each switch waits for the processor. Django would also keep that thread as long as the response is being sent;
-for an event stream this is hours, so the handler ends such a request before it sends the stream.
+Django would start a thread for each request, switch to it for the signals at the begin and the end, and run each middleware
+as a coroutine that switches as well. On a busy machine each switch waits for the processor. Django would also keep that
+thread as long as the response is being sent; for an event stream this is hours, so the handler ends such a request before
+it sends the stream.
 """
 
 import asyncio
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
-from asgiref.sync import iscoroutinefunction, sync_to_async
+from asgiref.sync import ThreadSensitiveContext, iscoroutinefunction, sync_to_async
 from django.core import signals
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.core.handlers.base import BaseHandler
-from django.http import HttpRequest
+from django.db import close_old_connections
+from django.http import FileResponse, HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import ResolverMatch, set_script_prefix
 
@@ -24,6 +26,7 @@ from config.http.event_streams import (
     send_stream,
     wait_for_disconnect,
 )
+from config.http.page_threads import PageThreads
 from config.http.stream_opening import StreamOpener
 from config.http.stream_routes import StreamMatch, StreamRoutes
 
@@ -48,15 +51,58 @@ class Handler(_PreResolvedHandler, ASGIHandler):
         self._plain = _PreResolvedHandler()
         self._plain.load_middleware()
         self._routes = StreamRoutes()
-        self._stream_openers: WeakKeyDictionary[asyncio.AbstractEventLoop, StreamOpener] = (
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopThreads] = (
             WeakKeyDictionary()
         )
 
-    async def handle(self, scope: Any, receive: Any, send: Any) -> None:  # Any: ASGI's open forms
-        match = self._routes.find(scope["path"].removeprefix(scope.get("root_path", "")))
-        if not isinstance(match, StreamMatch):
-            await super().handle({**scope, _MATCH: match}, receive, send)
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # Any: ASGI's open forms
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)  # refuses it
             return
+        match = self._routes.find(scope["path"].removeprefix(scope.get("root_path", "")))
+        if isinstance(match, StreamMatch):
+            await self._answer_with_stream(scope, match, receive, send)
+            return
+        scope = {**scope, _MATCH: match}
+        if match is not None and iscoroutinefunction(match.func):
+            await super().__call__(scope, receive, send)
+        else:
+            await self._answer_with_page(scope, receive, send)
+
+    def create_request(self, scope: Any, body_file: IO[bytes]) -> Any:
+        request, refusal = super().create_request(scope, body_file)
+        if request is not None:
+            request.resolver_match = scope.get(_MATCH)
+        return request, refusal
+
+    async def _answer_with_page(self, scope: Message, receive: Any, send: Any) -> None:
+        try:
+            body = await self.read_body(receive)
+        except RequestAborted:
+            return
+        disconnected = asyncio.create_task(wait_for_disconnect(receive))
+        try:
+            response = await self._get_threads().pages.run(self._respond, scope, body, disconnected)
+            if response is not None:
+                await self._send_page(response, send)
+        finally:
+            disconnected.cancel()
+            body.close()
+
+    async def _send_page(self, response: HttpResponseBase, send: Any) -> None:
+        if response.closed:
+            await self.send_response(response, send)
+            return
+        # Its parts are read while they are sent: from a file, for example.
+        async with ThreadSensitiveContext():
+            try:
+                await self.send_response(response, send)
+            finally:
+                await sync_to_async(response.close)()
+
+    async def _answer_with_stream(
+        self, scope: Message, match: StreamMatch, receive: Any, send: Any
+    ) -> None:
         try:
             body = await self.read_body(receive)
         except RequestAborted:
@@ -67,16 +113,10 @@ class Handler(_PreResolvedHandler, ASGIHandler):
             if isinstance(response, EventStream):
                 await send_stream(response, disconnected, send)
             elif response is not None:
-                await self.send_response(response, send)
+                await self._send_page(response, send)
         finally:
             disconnected.cancel()
             body.close()
-
-    async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        request.resolver_match = request.scope.get(_MATCH)  # type: ignore[attr-defined]  # an ASGIRequest has it
-        if request.resolver_match and iscoroutinefunction(request.resolver_match.func):
-            return await super().get_response_async(request)
-        return await sync_to_async(self._plain.get_response, thread_sensitive=True)(request)
 
     async def _open_stream(
         self,
@@ -87,7 +127,7 @@ class Handler(_PreResolvedHandler, ASGIHandler):
     ) -> HttpResponseBase | None:
         """Return the response to a request that has ended: its thread and its database connection are free again."""
         request, _error = self.create_request(scope, body)
-        opener = self._get_stream_opener()
+        opener = self._get_threads().streams
         if request is not None:
             response = await opener.open_together(match, request, disconnected)
             if response is not None:
@@ -97,7 +137,10 @@ class Handler(_PreResolvedHandler, ASGIHandler):
     def _respond(
         self, scope: Message, body: IO[bytes], disconnected: "asyncio.Task[None]"
     ) -> HttpResponseBase | None:
-        """Return the response of a request that has ended, or None if the client left while it waited for its turn."""
+        """Return the response of a request, or None if the client left while it waited for its turn.
+
+        The request has ended, unless its response is still to be read from a file, for example.
+        """
         if disconnected.done():
             return None
         set_script_prefix(get_script_prefix(scope))
@@ -105,12 +148,24 @@ class Handler(_PreResolvedHandler, ASGIHandler):
         request, refusal = self.create_request(scope, body)
         response: Any = self._plain.get_response(request) if request is not None else refusal
         response._handler_class = self.__class__
-        response.close()  # closes the thread's database connections
+        if isinstance(response, FileResponse):
+            response.block_size = self.chunk_size
+        if response.streaming and not isinstance(response, EventStream):
+            close_old_connections()
+        else:
+            response.close()  # closes the thread's database connections
         return response  # type: ignore[no-any-return]
 
-    def _get_stream_opener(self) -> StreamOpener:
-        """Return the opener of the running event loop; a web process has one."""
+    def _get_threads(self) -> "_LoopThreads":
+        """Return the threads of the running event loop; a web process has one."""
         loop = asyncio.get_running_loop()
-        if loop not in self._stream_openers:
-            self._stream_openers[loop] = StreamOpener()
-        return self._stream_openers[loop]
+        if loop not in self._loops:
+            self._loops[loop] = _LoopThreads(PageThreads(), StreamOpener())
+        return self._loops[loop]
+
+
+class _LoopThreads(NamedTuple):
+    """The threads of one event loop, by what they answer with."""
+
+    pages: PageThreads
+    streams: StreamOpener

@@ -1,12 +1,19 @@
-"""Under ASGI an address is looked up once, whichever chain answers it."""
+"""Under ASGI an address is looked up once, whichever chain answers it, and a page takes one switch to a thread."""
 
-from io import BytesIO
+import asyncio
+from pathlib import Path
+from typing import Any
 
 import pytest
-from django.core.handlers.asgi import ASGIRequest
-from django.urls import URLResolver
+from asgiref.sync import SyncToAsync
+from asgiref.testing import ApplicationCommunicator
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.urls import URLResolver, path
 
 from config.http.handler import Handler
+from config.http.page_threads import TURNS
+from config.urls import urlpatterns as product_urls
+from tests.config.http.test_page_threads import Work
 
 
 @pytest.fixture
@@ -24,25 +31,119 @@ def lookups(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-async def ask(path: str):
-    scope = {"type": "http", "method": "GET", "path": path, "headers": [(b"host", b"localhost")]}
-    return await Handler().get_response_async(ASGIRequest(scope, BytesIO()))
+def open_page(address: str, handler: Handler | None = None) -> ApplicationCommunicator:
+    scope = {
+        "type": "http", "method": "GET", "path": address, "headers": [(b"host", b"localhost")],
+        "query_string": b"", "server": ("127.0.0.1", 80), "scheme": "http",
+    }  # fmt: skip
+    return ApplicationCommunicator(handler or Handler(), scope)
+
+
+async def read(page: ApplicationCommunicator) -> tuple[int, bytes]:
+    start = await page.receive_output(timeout=90)
+    content, has_more = b"", True
+    while has_more:
+        message = await page.receive_output(timeout=90)
+        content += message.get("body", b"")
+        has_more = message.get("more_body", False)
+    return start["status"], content
+
+
+async def ask(address: str) -> tuple[int, bytes]:
+    page = open_page(address)
+    await page.send_input({"type": "http.request"})
+    return await read(page)
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("path", "status"),
+    ("address", "status"),
     [
         ("/favicon.ico", 302),
         ("/workflows/00000000-0000-0000-0000-000000000000/live/", 302),
     ],
 )
-async def test_request_is_resolved_once_in_both_chains(lookups, path, status):
-    answer = await ask(path)
+async def test_request_is_resolved_once_in_both_chains(lookups, address, status):
+    answered, _content = await ask(address)
 
-    assert (answer.status_code, lookups) == (status, [path])
+    assert (answered, lookups) == (status, [address])
 
 
 @pytest.mark.django_db
 async def test_address_that_is_nowhere_is_not_found():
-    assert (await ask("/nowhere/at/all")).status_code == 404
+    status, _content = await ask("/nowhere/at/all")
+
+    assert status == 404
+
+
+@pytest.fixture
+def switches(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The functions that coroutines have called in threads."""
+    functions: list[object] = []
+    call = SyncToAsync.__call__
+
+    async def note(self: Any, *arguments: Any, **options: Any) -> Any:
+        functions.append(self.func)
+        return await call(self, *arguments, **options)
+
+    monkeypatch.setattr(SyncToAsync, "__call__", note)
+    return functions
+
+
+async def test_page_takes_one_switch_to_a_thread(switches: list[object]):
+    await ask("/favicon.ico")
+
+    assert len(switches) == 1
+
+
+CONTENT = bytes(range(256)) * 1_000
+_work: list[Work] = []  # what the page "busy" does
+_opened: list[FileResponse] = []
+
+
+def send_file(request: HttpRequest) -> FileResponse:
+    file = Path(request.headers["X-File"]).open("rb")  # noqa: SIM115 - the response closes it
+    _opened.append(FileResponse(file))
+    return _opened[-1]
+
+
+def be_busy(_request: HttpRequest) -> HttpResponse:
+    _work[-1]()
+    return HttpResponse("done")
+
+
+urlpatterns = [path("file/", send_file), path("busy/", be_busy), *product_urls]
+
+
+@pytest.mark.urls(__name__)
+async def test_file_is_sent_whole_and_closed(tmp_path: Path):
+    file = tmp_path / "file.bin"
+    file.write_bytes(CONTENT)
+    page = open_page("/file/")
+    page.scope["headers"].append((b"x-file", str(file).encode()))
+    await page.send_input({"type": "http.request"})
+
+    with pytest.warns(Warning, match="must consume synchronous iterators"):
+        answer = await read(page)
+    await page.wait()
+
+    response = _opened.pop()
+    assert (answer, response.closed) == ((200, CONTENT), True)
+
+
+@pytest.mark.urls(__name__)
+async def test_page_whose_reader_has_left_is_not_made_when_its_turn_comes():
+    handler, work = Handler(), Work()
+    _work.append(work)
+    pages = [open_page("/busy/", handler) for _number in range(TURNS + 1)]
+    for page in pages:
+        await page.send_input({"type": "http.request"})
+    await work.has_begun(TURNS)
+    await pages[-1].send_input({"type": "http.disconnect"})
+
+    work.end()
+    answers = await asyncio.gather(*map(read, pages[:-1]))
+    await pages[-1].wait()
+
+    assert answers == [(200, b"done")] * TURNS
+    assert (work.begun, pages[-1].output_queue.empty()) == (TURNS, True)
