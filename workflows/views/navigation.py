@@ -6,7 +6,7 @@ from typing import Any
 from django.apps import apps
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.functional import Promise
+from django.utils.functional import Promise, SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import get_principal
@@ -47,11 +47,12 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     """Add the navigation to the context; it is empty for people who are not signed in."""
     if not getattr(request, "user", None) or not request.user.is_authenticated:
         return {}
-    return {
-        "navigation": [
-            _build_item(request, *page) for page in PAGES if _is_visible(request, page[0])
-        ]
-    }
+    # Lazy, because fragments don't have it.
+    return {"navigation": SimpleLazyObject(lambda: _list_items(request))}
+
+
+def _list_items(request: HttpRequest) -> list[NavigationItem]:
+    return [_build_item(request, *page) for page in PAGES if _is_visible(request, page[0])]
 
 
 def _is_visible(request: HttpRequest, url_name: str) -> bool:
