@@ -154,7 +154,7 @@ FILE_MEDIA_MB = ENV.file_media_mb
 TEAM_FILES_MB = ENV.team_files_mb
 FILE_LINK_SECONDS = ENV.file_link_seconds
 STORAGES = {
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "staticfiles": {"BACKEND": "config.http.assets.StaticFiles"},
     "files": build_file_storage(
         FILES_DIR,
         bucket=ENV.files_bucket,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.contrib.staticfiles.storage import StaticFilesStorage
 from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
 from whitenoise.responders import Response, StaticFile  # type: ignore[import-untyped]
 
@@ -42,6 +43,20 @@ class _Asset:
     @cached_property
     def digest(self) -> str:
         return hash_file(self.path)
+
+
+class StaticFiles(StaticFilesStorage):
+    """The source folders' static files. Each URL is computed once: a page has forty, and most are that of the icons."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._urls: dict[str | None, str] = {}
+
+    def url(self, name: str | None) -> str:
+        url = self._urls.get(name)
+        if url is None:
+            url = self._urls[name] = super().url(name)
+        return url
 
 
 class Assets:
