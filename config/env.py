@@ -24,6 +24,7 @@ from config.encryption.new_keys import is_fernet_key
 ROOT = Path(__file__).resolve().parent.parent
 
 STDIO_COMMAND = re.compile(r"[a-z0-9][a-z0-9-]{0,62}=\s*\S.*")
+REDIS_SCHEMES = ("redis://", "rediss://")
 ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 
@@ -80,6 +81,9 @@ class Env(BaseSettings):
     """address that the web server listens on"""
     port: int = Field(8000, ge=1, le=65535)
     """port of the web server; if it is in use, the next free port is used"""
+    web_processes: int | None = Field(None, ge=1, le=64)
+    """web processes that `manage.py up` starts; all accept connections at the same port, and pages of one don't wait for
+    those of another; more than one requires Valkey or Redis; empty: one for each core and 2 GB of memory, at most 4"""
     public_url: str | None = None
     """public URL of the site, e.g. https://flows.example.org; https turns on secure cookies"""
     allowed_hosts: Words = ("127.0.0.1", "localhost", "[::1]")
@@ -185,7 +189,8 @@ class Env(BaseSettings):
     """seconds for which the address of a file in a run can be fetched without signing in, e.g. by a service that a
     workflow calls"""
     database_pool_size: int = Field(20, ge=0, le=500)
-    """database connections per web process; 0 opens one per request"""
+    """database connections per web process; 0 opens one per request; empty: the web processes of `manage.py up` share 20,
+    but each has at least 8"""
     mfa_enabled: bool = False
     """enables two-factor authentication (TOTP, WebAuthn)"""
     signup_open: bool = False
@@ -312,6 +317,13 @@ class Env(BaseSettings):
     def suggests_local_mcp(self) -> bool:
         """Return whether ``manage.py up`` allows MCP servers on this machine: unless others may reach the site."""
         return self._is_private if self.local_mcp is None else self.local_mcp
+
+    @property
+    def has_shared_cache(self) -> bool:
+        """Return whether web processes count limits together by these settings alone, without the embedded Valkey."""
+        return bool(
+            self.redis_url or (self.broker_url and self.broker_url.startswith(REDIS_SCHEMES))
+        )
 
     @property
     def _is_private(self) -> bool:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from config.embedded.layout import find_layout
 from config.encryption.keyfile import load_secrets
-from config.env import ROOT, env
+from config.env import REDIS_SCHEMES, ROOT, env
 from config.logs import build_logging_config
 from config.url_settings import (
     build_database_config,
@@ -127,7 +127,7 @@ MIGRATE_ALIAS = "owner"
 
 # Queue and token bus
 BROKER_URL = ENV.broker_url or _LAYOUT.broker_url
-_BROKER_IS_REDIS = bool(ENV.broker_url and ENV.broker_url.startswith(("redis://", "rediss://")))
+_BROKER_IS_REDIS = bool(ENV.broker_url and ENV.broker_url.startswith(REDIS_SCHEMES))
 REDIS_URL = ENV.redis_url or (BROKER_URL if _BROKER_IS_REDIS else _LAYOUT.redis_url)
 WORKER_THREADS = ENV.worker_threads
 TEAM_RUNNING_RUNS = ENV.team_running_runs
@@ -140,8 +140,8 @@ RUN_KEEP_FAILED_DAYS = ENV.run_keep_failed_days
 CACHES = {
     "default": (
         {"BACKEND": "config.http.outage_cache.OutageCache", "LOCATION": REDIS_URL}
-        if ENV.redis_url or _BROKER_IS_REDIS
-        # A single web process can use its own memory, so that sign-in works without Valkey.
+        if ENV.has_shared_cache or (ENV.web_processes or 1) > 1
+        # A single web process can use its own memory, so that limits hold without Valkey.
         else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
     )
 }

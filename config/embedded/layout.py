@@ -45,6 +45,10 @@ class Layout:
         return self.home / "locks"
 
     @property
+    def web_metrics(self) -> Path:
+        return self.home / "web-metrics"
+
+    @property
     def port_memo(self) -> Path:
         return self.home / "port"
 

@@ -138,6 +138,11 @@ def watch_services(settings: Env) -> Iterator[None]:
         yield
 
 
+def is_valkey_running(settings: Env) -> bool:
+    valkey = Services.from_settings(settings).valkey
+    return valkey is not None and valkey.find_process() is not None
+
+
 def is_in_use(home: Path) -> bool:
     """Return whether a process uses the services right now."""
     path = find_layout(home).locks / "in-use"

@@ -1,7 +1,7 @@
-"""Runs web server, worker and beat as child processes: prefixes their output, restarts them, stops them together.
+"""Runs web processes, worker and beat as child processes: prefixes their output, restarts them, stops them together.
 
-A child that ends is started again, after growing delays if it keeps ending. Only if the first program, which is the web
-server, keeps ending before it was ever ready does the supervisor give up, because the installation is broken then.
+A child that ends is started again, after growing delays if it keeps ending. Only if the first program, which is a web
+process, keeps ending before it was ever ready does the supervisor give up, because the installation is broken then.
 
 Ctrl-C and SIGTERM end all children. If the supervisor itself is killed with kill -9, the kernel ends the children (on
 Linux), and the next start ends left-over processes, which it identifies by pid file and command line.
@@ -54,14 +54,6 @@ class Child:
         self.restart_at: float | None = (
             None  # when an ended process is started again, by the monotonic clock
         )
-
-    def end_left_over(self) -> None:
-        """End the process that an earlier supervisor started for this program, if it is still running."""
-        if self.pid_file.exists():
-            pid, marker = self.pid_file.read_text(), self.program.command_marker
-            if pid.isdecimal() and (process := find_process(int(pid), argument=marker)):
-                end_process(process, timeout=self.program.stop_timeout)
-            self.pid_file.unlink(missing_ok=True)
 
     def start(self) -> None:
         self.process = subprocess.Popen(
@@ -120,7 +112,7 @@ class Child:
     def _relay(self, process: subprocess.Popen[str]) -> None:
         """Copy the process's output to standard error, each line with the name of the program."""
         name = self.program.name
-        colour = COLOURS.get(name, "37")
+        colour = COLOURS.get(name.partition("-")[0], "37")
         prefix = f"\x1b[{colour}m{name:<6}\x1b[0m │ " if sys.stderr.isatty() else f"{name:<6} | "
         if process.stdout is None:
             return
@@ -135,6 +127,7 @@ class Supervisor:
 
     def __init__(self, programs: Sequence[Program], pid_files: Path) -> None:
         pid_files.mkdir(parents=True, exist_ok=True)
+        self._pid_files = pid_files
         self.children = [Child(program, pid_files) for program in programs]
         self._ending = threading.Event()
         self._has_been_ready = False
@@ -143,8 +136,7 @@ class Supervisor:
         """Handle signals, end the processes of an earlier supervisor, and start the first program."""
         signal.signal(signal.SIGTERM, self._handle_signal)
         signal.signal(signal.SIGINT, self._handle_signal)
-        for child in self.children:
-            child.end_left_over()
+        self._end_left_over()
         self.children[0].start()
 
     def start_others(self) -> None:
@@ -183,6 +175,17 @@ class Supervisor:
             child.terminate()
         for child in self.children:
             child.wait_for_end()
+
+    def _end_left_over(self) -> None:
+        """End the processes that an earlier supervisor started, perhaps more of a kind than there are to be now."""
+        markers = {child.program.command_marker for child in self.children}
+        timeout = max(child.program.stop_timeout for child in self.children)
+        for pid_file in self._pid_files.glob("*.pid"):
+            pid = pid_file.read_text()
+            found = (find_process(int(pid), argument=each) for each in markers if pid.isdecimal())
+            if process := next(filter(None, found), None):
+                end_process(process, timeout=timeout)
+            pid_file.unlink(missing_ok=True)
 
     def _handle_signal(self, number: int, frame: FrameType | None) -> None:
         self._ending.set()

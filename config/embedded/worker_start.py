@@ -7,10 +7,10 @@ from datetime import datetime
 from django.db import Error as DatabaseError
 from django.db import connection
 
+from config.embedded.start_times import WORKER_START_SECONDS
 from config.embedded.supervisor import Supervisor
 
 
-WORKER_START_SECONDS = 120.0  # in which a worker reports even on a slow, busy machine
 READ_CLOCK = "select clock_timestamp()"
 FIND_NEW_WORKER = "select exists (select from workflows_worker where started_at >= %s)"
 

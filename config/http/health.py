@@ -18,12 +18,12 @@ import psycopg
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
 from django.views.decorators.http import require_safe
-from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from config.embedded.worker_start import WORKER_START_SECONDS
-from config.monitoring.collectors import RunCollector
+from config.embedded.start_times import WORKER_START_SECONDS
+from config.monitoring.collectors import list_web_collectors
 from config.monitoring.server import may_read
 from config.postgres.conninfo import build_conninfo
 from config.postgres.outages import RETRY_AFTER
@@ -183,7 +183,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """Return Prometheus metrics: with the token from METRICS_TOKEN, or only to this machine if no token is set."""
     if not _may_read_metrics(request):
         return HttpResponseForbidden()
-    metrics_text = generate_latest(REGISTRY) + generate_latest(RunCollector())
+    metrics_text = b"".join(generate_latest(collector) for collector in list_web_collectors())
     return HttpResponse(metrics_text, content_type=CONTENT_TYPE_LATEST)
 
 

@@ -1,5 +1,6 @@
 """Metrics that are read at the moment of a request: the runs in the database, and the connection pools."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -7,6 +8,7 @@ import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 from prometheus_client import REGISTRY
 from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from config.postgres.conninfo import build_conninfo
@@ -14,6 +16,7 @@ from config.postgres.conninfo import build_conninfo
 
 QUERY: Final = "select status, runs, oldest_seconds, lease_seconds from execution_measure_runs()"
 CONNECT_SECONDS: Final = 1
+FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"  # where the client library adds processes up
 POOL_VALUES: Final = {
     "pool_size": "Connections of the pool.",
     "pool_available": "Connections of the pool that are free.",
@@ -94,3 +97,13 @@ def _read_django_pool() -> Mapping[str, int]:
 
 pools = PoolCollector()
 REGISTRY.register(pools)
+
+
+def list_web_collectors() -> list[Collector]:
+    """Return the collectors of a web server: those of its process, or the sums of several web processes.
+
+    Pools are always those of this process.
+    """
+    if FOLDER_VARIABLE in os.environ:
+        return [MultiProcessCollector(None), pools, RunCollector()]  # type: ignore[no-untyped-call]
+    return [REGISTRY, RunCollector()]

@@ -83,6 +83,17 @@ def port() -> object:
     return _read_options_of_web()["--port"]
 
 
+def web_processes() -> object:
+    from pathlib import Path
+
+    from config.embedded.programs import build_web_processes, choose_web_process_count
+    from config.env import env
+
+    count = choose_web_process_count(env(), has_shared_cache=env().has_shared_cache)
+    processes = build_web_processes(env(), 8000, 7, count=count, metrics=Path("metrics"))
+    return [each.name for each in processes]
+
+
 def public_url() -> object:
     from django.conf import settings
     from django.test import RequestFactory

@@ -53,6 +53,7 @@ SETTINGS: Mapping[str, Row] = {
     "audit_heads_file": Row("{home}/disk/heads.jsonl", "{home}/disk/heads.jsonl", [0, True]),
     "host": Row("0.0.0.0", "0.0.0.0", "0.0.0.0"),
     "port": Row("8123", 8123, "8123"),
+    "web_processes": Row("3", 3, ["web", "web-2", "web-3"]),
     "public_url": Row(
         "https://flows.example.org/", "https://flows.example.org/",
         ["https://flows.example.org", "__Host-session", True],

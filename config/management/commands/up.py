@@ -1,6 +1,7 @@
 """Run everything on one machine: database, queue, web server, worker and beat, and print one address to open."""
 
 import fcntl
+import shutil
 import sys
 import time
 import urllib.error
@@ -22,15 +23,18 @@ from config.embedded.address import build_base_url
 from config.embedded.errors import AlreadyRunning, EmbeddedFault
 from config.embedded.layout import find_layout
 from config.embedded.ports import open_listener, read_substitute
-from config.embedded.programs import build_beat, build_web, build_worker
+from config.embedded.programs import (
+    build_beat,
+    build_web_processes,
+    build_worker,
+    choose_web_process_count,
+)
 from config.embedded.progress import print_step
-from config.embedded.session import watch_services
-from config.embedded.supervisor import Supervisor
+from config.embedded.session import is_valkey_running, watch_services
+from config.embedded.start_times import WEB_START_SECONDS
+from config.embedded.supervisor import Program, Supervisor
 from config.embedded.worker_start import has_worker_since, read_database_clock, wait_for_worker
 from config.env import Env, env
-
-
-WEB_START_SECONDS = 60.0  # after which a start is said to be slow
 
 
 class Command(BaseCommand):
@@ -66,8 +70,8 @@ class Command(BaseCommand):
         port = listener.getsockname()[1]
         migrate_if_needed()
         refuse_bad_start()
-        web = build_web(settings, port, listener.fileno())
-        supervisor = Supervisor([web, build_worker(settings), build_beat(settings)], layout.locks)
+        web = self._build_web_processes(settings, port, listener.fileno())
+        supervisor = Supervisor([*web, build_worker(settings), build_beat(settings)], layout.locks)
         base_url = build_base_url(settings.host, port)
         try:
             with print_step("Starting the web server"):
@@ -89,6 +93,17 @@ class Command(BaseCommand):
         finally:
             supervisor.stop()
             listener.close()
+
+    def _build_web_processes(self, settings: Env, port: int, listener_fd: int) -> list[Program]:
+        """Describe the web processes, and make the folder in which they add their metrics up."""
+        has_shared_cache = settings.has_shared_cache or is_valkey_running(settings)
+        count = choose_web_process_count(settings, has_shared_cache=has_shared_cache)
+        if count < (settings.web_processes or 1):
+            self.stderr.write("Starting one web process, because several need Valkey or Redis.")
+        metrics = find_layout(settings.mnemoflow_home).web_metrics
+        shutil.rmtree(metrics, ignore_errors=True)  # the numbers of an earlier start
+        metrics.mkdir(parents=True)
+        return build_web_processes(settings, port, listener_fd, count=count, metrics=metrics)
 
     def _report_slow_start(self) -> None:
         self.stderr.write(

@@ -66,6 +66,7 @@ def environment(home: Path) -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "MNEMOFLOW_HOME": str(home),
         "PYTHONUNBUFFERED": "1",
+        "WEB_PROCESSES": "1",  # several have tests of their own
     }
 
 

@@ -169,6 +169,19 @@ def test_supervisor_next_start_ends_what_an_earlier_one_left(tmp_path: Path):
     assert gone
 
 
+def test_supervisor_next_start_ends_all_of_more_web_processes_than_it_starts(tmp_path: Path):
+    left_over = subprocess.Popen(FOREVER)
+    (tmp_path / "web-3.pid").write_text(str(left_over.pid))
+
+    supervisor = Supervisor([Program("web", FOREVER, command_marker="marked")], tmp_path)
+    supervisor.start()
+    supervisor.stop()
+
+    gone = not alive(left_over.pid)
+    left_over.wait(90)
+    assert (gone, list(tmp_path.glob("*.pid"))) == (True, [])
+
+
 def test_supervisor_pid_file_that_names_a_stranger_harms_nobody(tmp_path: Path):
     stranger = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     (tmp_path / "a.pid").write_text(str(stranger.pid))

@@ -8,7 +8,7 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 from django.test import Client
 
-from config.embedded.worker_start import WORKER_START_SECONDS
+from config.embedded.start_times import WORKER_START_SECONDS
 from config.http.health import (
     CHECK_SECONDS,
     MAX_AGE,
