@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection
 
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 
 
 def read_visible_teams() -> str:
@@ -46,3 +46,37 @@ def test_team_of_the_outer_block_is_visible_after_an_inner_one_that_failed(cast,
             raise ZeroDivisionError
 
         assert read_visible_teams() == before == f"{{{cast.team_a.id}}}"
+
+
+@pytest.mark.django_db
+def test_reading_what_is_visible_already_costs_nothing(cast, django_assert_num_queries):
+    with tenant([cast.team_a.id]), django_assert_num_queries(0), reading([cast.team_a.id]):
+        pass
+
+
+@pytest.mark.django_db
+def test_reading_other_teams_within_a_block_shows_them_alone_and_then_what_was_visible(cast):
+    with tenant([cast.team_a.id]):
+        with reading([cast.team_b.id]):
+            inside = read_visible_teams()
+        with pytest.raises(ZeroDivisionError), reading([cast.team_a.id, cast.team_b.id]):
+            raise ZeroDivisionError
+
+        assert (inside, read_visible_teams()) == (f"{{{cast.team_b.id}}}", f"{{{cast.team_a.id}}}")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_reading_without_a_block_around_it_is_a_block_of_its_own(cast):
+    with reading([cast.team_a.id]):
+        inside = read_visible_teams()
+
+    assert (inside, read_visible_teams()) == (f"{{{cast.team_a.id}}}", "")
+
+
+@pytest.mark.django_db
+def test_error_of_a_reader_leaves_the_block_around_it_as_it_was(cast):
+    with tenant([cast.team_a.id]):
+        with pytest.raises(ZeroDivisionError), reading([cast.team_a.id]):
+            raise ZeroDivisionError
+
+        assert read_visible_teams() == f"{{{cast.team_a.id}}}"

@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.access import Principal
 from accounts.errors import NotAllowed
 from accounts.models import Invitation
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from workflows import memory_app
 from workflows.models import FirstSteps, Run, RunEvent, Workflow
 from workflows.models.run import RunStatus
@@ -49,6 +49,10 @@ class Progress:
     def is_complete(self) -> bool:
         return self.completed >= set(list_steps())
 
+    @property
+    def is_shown(self) -> bool:
+        return not (self.is_dismissed or self.is_complete)
+
 
 def list_steps() -> tuple[Step, ...]:
     """Return the steps; without memory, those that need it are left out."""
@@ -60,12 +64,28 @@ def get_progress(principal: Principal) -> Progress:
     if principal.user_id is None:
         return Progress(frozenset())
     row = _get_row(principal)
+    _store_completed_steps(principal, row)
+    return _build_progress(row)
+
+
+def find_shown_progress(principal: Principal) -> Progress | None:
+    """Return the progress for a page that shows the list of steps by itself. Return None once the person has hidden it or
+    completed all steps, for which nothing else is looked up.
+    """
+    row = _get_row(principal)
+    if _build_progress(row).is_shown:
+        _store_completed_steps(principal, row)
+    progress = _build_progress(row)
+    return progress if progress.is_shown else None
+
+
+def _store_completed_steps(principal: Principal, row: FirstSteps) -> None:
+    """Store the steps for which there is evidence now."""
     open_steps = [step for step in list_steps() if step not in row.done]
-    with tenant(principal.team_ids):
+    with reading(principal.team_ids):
         completed = [step for step in open_steps if step in EVIDENCE and EVIDENCE[step](principal)]
     if completed:
         _store_steps(row, completed)
-    return _build_progress(row)
 
 
 def mark_done(principal: Principal, step: Step) -> None:

@@ -17,7 +17,7 @@ from workflows.services.samples import samples
 from workflows.views.catalog.dashboard import build_dashboard
 from workflows.views.catalog.folder_location import get_location
 from workflows.views.catalog.gallery import build_gallery
-from workflows.views.samples.first_steps import build_checklist
+from workflows.views.samples.first_steps import build_shown_checklist
 
 
 @login_required
@@ -26,7 +26,7 @@ def home(request: HttpRequest) -> HttpResponse:
     offered_samples = samples.list_offered()
     context = build_dashboard(get_principal(request), get_current_team_id(request))
     context["first_sample"] = offered_samples[0].slug if offered_samples else ""
-    context["first_steps"] = build_checklist(request)
+    context["first_steps"] = build_shown_checklist(request)
     return render(request, "workflows/home.html", context)
 
 

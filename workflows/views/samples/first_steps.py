@@ -63,14 +63,16 @@ class Checklist:
     def most(self) -> int:
         return len(self.items)
 
-    @property
-    def is_shown(self) -> bool:
-        return not (self.progress.is_dismissed or self.progress.is_complete)
-
 
 def build_checklist(request: HttpRequest) -> Checklist:
     progress = first_steps.get_progress(get_principal(request))
     return Checklist(progress, _build_items(request, progress))
+
+
+def build_shown_checklist(request: HttpRequest) -> Checklist | None:
+    """Return the checklist of the home page; None once the person has hidden it or completed all steps."""
+    progress = first_steps.find_shown_progress(get_principal(request))
+    return None if progress is None else Checklist(progress, _build_items(request, progress))
 
 
 @login_required
