@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import connection
 
 from accounts.models import Team
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from config.retry import retry_on_conflict
 from config.sql import read_queries
 from workflows.execution.usage import numbers
@@ -37,8 +37,8 @@ def count_team(team_id: UUID) -> int:
 
 
 def count_new(team_id: UUID) -> None:
-    """Count a batch if runs of the team have ended since they were counted last, for a page that shows their cost."""
-    with tenant([team_id]):
+    """Count a batch if runs of the team have ended since they were counted last, for a reader of usage or costs."""
+    with reading([team_id]):
         rows = Run.objects.unscoped().filter(team_id=team_id, is_counted=False)
         is_counted = not rows.filter(finished_at__isnull=False).exists()
     if not is_counted:

@@ -16,7 +16,7 @@ from accounts.access import Principal
 from accounts.models import ApiKey, Team
 from accounts.principals import get_key_id
 from workflows.errors import BudgetExceeded
-from workflows.execution.usage.counting import count_batch
+from workflows.execution.usage.counting import count_new
 from workflows.services.budgets import use
 from workflows.services.budgets.limits import RunLimits, find_own_limits, find_team_limits
 from workflows.services.budgets.wording import describe_refusal
@@ -45,7 +45,7 @@ def reserve_start(principal: Principal, team_id: UUID) -> None:
     """
     budgets = _find_budgets(team_id, get_key_id(principal))
     if any(getattr(budget.limits, name) is not None for budget in budgets for name in SUMS):
-        count_batch(team_id)
+        count_new(team_id)
     for budget in budgets:
         _check_budget(budget)
 

@@ -7,8 +7,8 @@ from accounts.access import Principal, can, check
 from accounts.models import ApiKey, Team
 from accounts.models.limits import LIMITS
 from accounts.principals import get_key_id
-from accounts.tenancy import tenant
-from workflows.execution.usage.counting import count_batch
+from accounts.tenancy import reading
+from workflows.execution.usage.counting import count_new
 from workflows.services.budgets.limits import RunLimits, find_own_limits, find_team_limits
 from workflows.services.budgets.use import Use, load_use
 
@@ -30,8 +30,8 @@ class Budget:
 def load_team_budget(principal: Principal, team_id: UUID) -> Budget:
     """Return the budget of the whole team, for those who see its usage."""
     check(principal, "usage.view", team_id)
-    count_batch(team_id)
-    with tenant([team_id]):
+    count_new(team_id)
+    with reading([team_id]):
         team = Team.objects.get(pk=team_id)
         return Budget(find_team_limits(team), load_use(team_id), find_own_limits(team))
 
@@ -41,8 +41,8 @@ def list_key_budgets(principal: Principal, team_id: UUID) -> list[Budget]:
     check(principal, "run.view", team_id)
     sees_all = can(principal, "usage.view", team_id)
     key_id = get_key_id(principal)
-    count_batch(team_id)
-    with tenant([team_id]):
+    count_new(team_id)
+    with reading([team_id]):
         keys = ApiKey.objects.visible_to(principal).filter(team_id=team_id, revoked_at=None)
         keys = (
             keys.order_by("name", "id")

@@ -19,8 +19,8 @@ from accounts.access import Principal, can, check
 from accounts.models import ApiKey
 from accounts.personas import find_player
 from accounts.principals import get_service_account_id
-from accounts.tenancy import tenant
-from workflows.execution.usage.counting import count_batch
+from accounts.tenancy import reading
+from workflows.execution.usage.counting import count_new
 from workflows.execution.usage.numbers import NO_LATENCY, Latencies, Numbers
 from workflows.models import Feedback, ModelUsage, Run, RunUsage
 from workflows.models.reports.feedback import Rating
@@ -99,8 +99,8 @@ def load_report(
 ) -> UsageReport:
     """Return the numbers of the selection, by day and by these dimensions, as far as the principal may see them."""
     check(principal, "run.view", selection.team_id)
-    count_batch(selection.team_id)
-    with tenant([selection.team_id]):
+    count_new(selection.team_id)
+    with reading([selection.team_id]):
         by_day = {day: Numbers() for day in selection.days}
         by_day |= {
             key[0]: numbers for key, numbers in _load(principal, selection, ("day",)).items()
@@ -115,8 +115,8 @@ def load_daily_rows(
 ) -> dict[Key, Numbers]:
     """Return the numbers by day and by the dimension: each key is the day, followed by the dimension's values."""
     check(principal, "run.view", selection.team_id)
-    count_batch(selection.team_id)
-    with tenant([selection.team_id]):
+    count_new(selection.team_id)
+    with reading([selection.team_id]):
         return _load(principal, selection, ("day", *_FIELDS[dimension]))
 
 

@@ -1,8 +1,7 @@
 """What the home page shows: numbers of the last days, what needs attention, recent work, and what was learned."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -87,7 +86,9 @@ def build_dashboard(principal: Principal, team_id: UUID) -> dict[str, Any]:
 def build_usage(principal: Principal, team_id: UUID) -> Usage:
     """Return the numbers of the team, or the person's own without the right to see all."""
     report = load_report(principal, select_last_days(team_id, DAYS))
-    total, days = report.total, report.by_day
+    total = report.total
+    # The labels of days are the same in all plots, and costly.
+    days = {date_format(day, "MONTH_DAY_FORMAT"): each for day, each in report.by_day.items()}
     tiles = (
         Tile(
             pgettext("number", "Runs"),
@@ -130,8 +131,8 @@ def load_attention(principal: Principal, team_id: UUID) -> Attention:
     return Attention(questions[:MAX_QUESTIONS], len(questions) > MAX_QUESTIONS, count, keys)
 
 
-def _plot(title: str, days: dict[date, Numbers], read: Any, format_value: Any) -> BarChart:
-    points = [Point(date_format(day, "MONTH_DAY_FORMAT"), read(day_)) for day, day_ in days.items()]
+def _plot(title: str, days: Mapping[str, Numbers], read: Any, format_value: Any) -> BarChart:
+    points = [Point(label, read(numbers)) for label, numbers in days.items()]
     return build_bar_chart(title, points, format_value)
 
 
