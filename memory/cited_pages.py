@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from memory import naming
 from memory.core.records import Json, Tier
 from memory.core.scope_kinds import SeenBy
@@ -50,7 +50,7 @@ def load_cited_pages(
     pairs = list(dict.fromkeys(reads))
     if not pairs:
         return {}
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         entries = _load_entries(caller, {entry_id for _run, entry_id in pairs})
         namespaces = {entry.namespace_id: entry.namespace for entry in entries.values()}
         visible = select_visible(caller, Namespace).filter(pk__in=list(namespaces))

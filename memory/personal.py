@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts import access
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from memory import naming, provenance
 from memory.core.errors import AccessDenied, NotFound
 from memory.core.records import MemoryEntry
@@ -112,7 +112,7 @@ class PersonalMemory:
 def load_personal_memory(caller: MemoryCaller, *, text: str = "") -> PersonalMemory:
     """Return the caller's own memory and that of their test users: the newest entries, or those with the text."""
     user_id = caller.principal.user_id
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         namespaces = _list_own_namespaces(caller)
         ids = [row.pk for row in namespaces]
         # Any: the manager's queryset is untyped
@@ -148,14 +148,14 @@ def load_personal_entries(
     """Return the entries that the caller may see, forgotten ones included, by id."""
     if not ids:
         return {}
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         rows = Entry.objects.visible_to(caller.principal).filter(team_id=caller.team_id, pk__in=ids)
         return {row.pk: PersonalEntry(row, format_value(row.value)) for row in rows}
 
 
 def find_own_entry(caller: MemoryCaller, *, entry_id: UUID) -> PersonalEntry:
     """Return an entry about the caller, forgotten or not. Raise ``NotFound`` for any other."""
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         ids = [row.pk for row in _list_own_namespaces(caller)]
         rows = Entry.objects.visible_to(caller.principal).filter(pk=entry_id, namespace_id__in=ids)
         row = rows.select_related("namespace").first()
@@ -168,14 +168,14 @@ def load_profile_of(caller: MemoryCaller, *, entry_id: UUID) -> PersonMemory:
     """Return the profile of the user whom an entry of the caller is about, without other entries."""
     entry = find_own_entry(caller, entry_id=entry_id)
     namespace = find_own_namespace(caller, namespace_id=entry.row.namespace_id)
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         return PersonMemory(
             namespace, "", is_own=False, entries=(), profile=_load_profile(namespace)
         )
 
 
 def find_own_namespace(caller: MemoryCaller, *, namespace_id: UUID) -> Namespace:
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         rows = {row.pk: row for row in _list_own_namespaces(caller)}
     if namespace_id not in rows:
         raise NotFound(_("Namespace not found."))

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from memory import naming
 from memory.core.records import MemoryQuery, Tier
 from memory.embedding.query_embedding import embed_query
@@ -46,7 +46,7 @@ class ShortRow:
 
 def list_newest_rows(caller: MemoryCaller, *, limit: int) -> list[ShortRow]:
     """Return the newest memories of all namespaces that the caller may view."""
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         namespaces = select_visible(caller, Namespace).filter(entry_count__gt=0)
         entries = fetch_newest(namespaces, caller.team_id, timezone.now(), limit)
         return _build_rows(caller, entries)

@@ -25,7 +25,7 @@ from accounts import audit
 from accounts.errors import AccountsFault
 from accounts.models import AuditEntry
 from accounts.principals import Principal
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from config.retry import retry_on_conflict
 from memory import permissions
 from memory.core.errors import InvalidInput, MemoryFault, NotFound
@@ -128,7 +128,7 @@ def list_emergency_accesses(
     caller: MemoryCaller, *, namespace: str | None = None, limit: int = 100, offset: int = 0
 ) -> list[EmergencyAccess]:
     """Return the accesses that the caller may see, newest first: by them, to their memory, or all of the team."""
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         if namespace is not None and caller.principal.kind != "user":
             accesses = _select_for_key(caller, namespace)
         else:

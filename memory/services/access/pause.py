@@ -8,7 +8,7 @@ from datetime import datetime
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from config.retry import retry_on_conflict
 from config.timestamps import to_utc
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
@@ -38,7 +38,7 @@ def get_subject_pause(caller: MemoryCaller, *, subject: str) -> Pause | None:
 
 
 def get_own_pause(caller: MemoryCaller) -> Pause | None:
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         row = rows.find_namespace(caller.team_id, get_own_namespace(caller))
     return get_active_pause(row, timezone.now())
 
@@ -48,7 +48,7 @@ def is_run_paused(caller: MemoryCaller) -> bool:
     user_id = caller.identity.get("user_id")
     if not user_id:
         return False
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         row = rows.find_namespace(caller.team_id, resolve_namespace("user", {"user_id": user_id}))
     active_pause = get_active_pause(row, timezone.now())
     return active_pause is not None and active_pause.pauses_remembering

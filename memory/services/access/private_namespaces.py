@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Count, F, OuterRef, Subquery
 
 from accounts import access
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import list_words_seen_by
 from memory.models import Entry, Namespace
@@ -31,7 +31,7 @@ def count_hidden(caller: MemoryCaller) -> HiddenCounts | None:
     principal = caller.principal
     if principal.kind != "user" or not access.can(principal, EMERGENCY_VERB, caller.team_id):
         return None
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         namespaces = _list_hidden_namespaces(caller).filter(entry_count__gt=0).order_by()
         counts = dict(namespaces.values_list("scope").annotate(Count("id")))
     return HiddenCounts(

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from accounts import access
 from accounts.errors import NotAllowed
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from memory.core.errors import InvalidInput
 from memory.core.identifiers import escape, parse_id
 from memory.core.scopes import Scope, list_scope_kinds, parse_namespace
@@ -108,7 +108,7 @@ class ApplicationLimits:
 def get_limits(caller: MemoryCaller, *, app_id: str = "") -> Limits:
     """Return the team's limits or an application's. Every member may see them."""
     access.check(caller.principal, "memory.view", caller.team_id)
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         return _build_limits(_find_policy(caller, app_id))
 
 
@@ -121,7 +121,7 @@ def apply_defaults(limits: Limits) -> Limits:
 def get_effective_limits(caller: MemoryCaller, *, app_id: str) -> Limits:
     """Return the limits that a write of the application is checked against."""
     access.check(caller.principal, "memory.view", caller.team_id)
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         rules = load_rules(caller.team_id, app_id, None)
     return Limits(
         rules.policy.allowed_namespace_prefixes,
@@ -136,7 +136,7 @@ def get_effective_limits(caller: MemoryCaller, *, app_id: str) -> Limits:
 def list_applications(caller: MemoryCaller) -> list[ApplicationLimits]:
     """Return the applications that have limits of their own or whose shared memory the caller may view."""
     access.check(caller.principal, "memory.view", caller.team_id)
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         rows = Policy.objects.unscoped().filter(team_id=caller.team_id).exclude(app_id="")
         limits_by_app = {row.app_id: _build_limits(row) for row in rows}
         visible = select_visible(caller, Namespace)

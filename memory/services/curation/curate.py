@@ -17,7 +17,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from config.ids import uuid7
 from config.redaction import list_forms
 from config.retry import retry_on_conflict
@@ -139,7 +139,7 @@ def list_curations(
     caller: MemoryCaller, *, status: str | None = None, limit: int = 50, offset: int = 0
 ) -> list[Curation]:
     """Return the curations of the caller's runs and of namespaces that the caller may read, newest first."""
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         rows = select_visible(caller, Curation)
         if status:
             rows = rows.filter(status=status)
@@ -152,7 +152,7 @@ def find_curation(caller: MemoryCaller, *, run_id: str) -> Curation | None:
 
 def find_curations(caller: MemoryCaller, *, run_ids: Sequence[str]) -> dict[str, Curation]:
     """Return the curations of these runs by run id, as far as the caller may read them."""
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         rows = select_visible(caller, Curation)
         return {row.run_id: row for row in rows.filter(run_id__in=run_ids)}
 

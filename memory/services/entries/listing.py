@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from config.retry import retry_on_conflict
 from memory.core.filters import parse_filter
 from memory.core.folding import contains_folded
@@ -40,7 +40,7 @@ def list_namespace_page(
     caller: MemoryCaller, *, scope: str | None = None, limit: int = 50, offset: int = 0
 ) -> NamespacePage:
     """Return a page in the order of scopes and texts."""
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         query = select_visible(caller, Namespace).order_by("scope", "text", "id")
         if scope is not None:
             query = query.filter(scope=scope)

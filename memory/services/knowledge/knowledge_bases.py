@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db.models import Count, Max, Q
 from django.utils import timezone
 
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from memory import permissions
 from memory.core.records import Tier
 from memory.core.scopes import Scope, parse_namespace
@@ -35,7 +35,7 @@ def list_knowledge_bases(caller: MemoryCaller) -> list[KnowledgeBaseSummary]:
 
     A namespace counts as one if it has pages, or if it was created as one and is still empty.
     """
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         namespaces = select_visible(caller, Namespace)
         unexpired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
         pages = Entry.objects.unscoped().filter(
@@ -61,7 +61,7 @@ def list_page_targets(caller: MemoryCaller) -> Sequence[tuple[str, Namespace | N
 
     The row is None for a namespace that doesn't exist yet.
     """
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         namespaces = select_visible(caller, Namespace)
         global_namespaces = {
             row.text: row for row in namespaces.filter(scope=Scope.GLOBAL).order_by("text")
@@ -84,5 +84,5 @@ def may_write_team_pages(caller: MemoryCaller) -> bool:
 
 
 def find_knowledge_base(caller: MemoryCaller, text: str) -> Namespace | None:
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         return select_visible(caller, Namespace).filter(text=text).first()

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models.fields.json import KeyTextTransform
 
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from memory.core.scopes import Scope
 from memory.host import get_host
 from memory.logic.knowledge.named_bases import (
@@ -30,7 +30,7 @@ def list_named_bases(
     Raise an error that names the knowledge base if the caller may not view one of them.
     """
     accesses = [authorize(caller, "view", "memory.recalled", namespace=text) for text in namespaces]
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         names = _list_names(caller, accesses)
         return tuple(
             NamedKnowledgeBase(
@@ -54,7 +54,7 @@ def _list_names(caller: MemoryCaller, accesses: Sequence[NamespaceAccess]) -> Ma
 def list_missing_bases(team_id: UUID, namespaces: Iterable[str]) -> frozenset[str]:
     """Return those of these knowledge bases that the team doesn't have, whoever may view them."""
     texts = frozenset(namespaces) - {TEAM_KNOWLEDGE}
-    with tenant([team_id]):
+    with reading([team_id]):
         rows_of_team = Namespace.objects.unscoped().filter(team_id=team_id, text__in=texts)
         return texts - set(rows_of_team.values_list("text", flat=True))
 

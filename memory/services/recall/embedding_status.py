@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from config.sql import read_queries
 from memory.embedding import vector_column
 from memory.embedding.embedders import find_embedder
@@ -84,7 +84,7 @@ def load_embedding_state(team_id: UUID) -> EmbeddingState | None:
         return None
     if not vector_column.exists():
         return EmbeddingState(embedder.name, missing=vector_column.MISSING)
-    with tenant([team_id]), connection.cursor() as cursor:
+    with reading([team_id]), connection.cursor() as cursor:
         cursor.execute(QUERIES["status"], [embedder.name, embedder.name, team_id])
         entries, embedded, failing, newest, problem = cursor.fetchone()
     return EmbeddingState(

@@ -13,7 +13,7 @@ from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from memory import permissions
 from memory.core.errors import NotFound
 from memory.core.records import Json, Source, Tier
@@ -109,7 +109,7 @@ class QueuePage:
 
 
 def count_queue(caller: MemoryCaller) -> int:
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         namespaces = select_visible(caller, Namespace)
         held_ids = _select_held_entries(namespaces, timezone.now()).order_by().values("pk")
         proposal_ids = _select_proposals(namespaces).order_by().values("pk")
@@ -124,7 +124,7 @@ def list_queue(
     offset: int = 0,
 ) -> QueuePage:
     """Return a page of the proposals, highest score first, followed by the quarantined entries, newest first."""
-    with tenant([caller.team_id]):
+    with reading([caller.team_id]):
         readable, now = select_visible(caller, Namespace), timezone.now()
         namespaces, queue_total = _count_by_namespace(readable, now)
         selected = readable.filter(pk=filters.namespace_id) if filters.namespace_id else readable

@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from workflows import permissions
 from workflows.errors import CasesNotPassed, InvalidValue
 from workflows.models import DataCase, DataSet, EvaluationResult, Snapshot, Workflow
@@ -54,7 +54,7 @@ def find_gate_state(workflow: Workflow, snapshot: Snapshot) -> GateState:
     """
     if workflow.must_pass_id is None:
         return GateState()
-    with tenant([workflow.team_id]):
+    with reading([workflow.team_id]):
         cases = list(
             DataCase.objects.unscoped()
             .filter(data_set_id=workflow.must_pass_id)

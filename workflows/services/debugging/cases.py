@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.personas import strip_player
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from workflows import permissions
 from workflows.engine.language.document import Json
 from workflows.engine.testing.cases import MAX_TURNS, PERSON, Case, Check, Seed, Turn, read_case
@@ -141,7 +141,7 @@ def find_newest_results(cases: Sequence[DataCase]) -> dict[UUID, EvaluationResul
     """Return the last result of each case. The caller has found the cases' workflow and may therefore see them."""
     if not cases:
         return {}
-    with tenant([cases[0].team_id]):
+    with reading([cases[0].team_id]):
         results = (
             EvaluationResult.objects.unscoped()
             .select_related("evaluation")

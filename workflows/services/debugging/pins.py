@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.errors import NotFound
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from workflows import permissions
 from workflows.engine.foreign_kinds.read_outputs import build_pin_template
 from workflows.engine.kind_examples import list_outputs
@@ -75,7 +75,7 @@ def list_branches(workflow: Workflow, node: str) -> list[str]:
 
     The caller has found the workflow and may therefore see it. A run tells which branch another node takes.
     """
-    with tenant([workflow.team_id]):
+    with reading([workflow.team_id]):
         row = Node.objects.unscoped().filter(workflow=workflow, key=node, is_note=False).first()
         if row is None or row.kind in load_kinds():
             return []
@@ -97,7 +97,7 @@ def build_template(workflow: Workflow, node: str) -> dict[str, Json]:
 
 def load_pins(workflow: Workflow) -> dict[str, Json]:
     """Return the pins by node as mocks of the engine. The caller has found the workflow and may therefore see it."""
-    with tenant([workflow.team_id]):
+    with reading([workflow.team_id]):
         return {pin.node_key: pin.mock for pin in Pin.objects.unscoped().filter(workflow=workflow)}
 
 

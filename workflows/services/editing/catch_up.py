@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from accounts.access import Principal
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from workflows import permissions
 from workflows.models import Workflow
 from workflows.services.editing import log
@@ -28,7 +28,7 @@ class ChangesSince:
 def get_undo_stacks(principal: Principal, *, workflow: Workflow) -> UndoStacks:
     """Return the principal's own edits that can be undone and redone now."""
     permissions.check_view(principal, workflow)
-    with tenant([workflow.team_id]):
+    with reading([workflow.team_id]):
         return build_stacks(workflow, principal.actor)
 
 
@@ -38,7 +38,7 @@ def list_changes(principal: Principal, *, workflow: Workflow, after: int) -> Cha
     ``reload`` is true instead if there are more than MAX_CHANGES changes, or if one replaced the whole draft.
     """
     permissions.check_view(principal, workflow)
-    with tenant([workflow.team_id]):
+    with reading([workflow.team_id]):
         current = Workflow.objects.unscoped().get(pk=workflow.pk)
         revisions = log.list_revisions_after(current, after, MAX_CHANGES)
         if revisions is None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from accounts.access import Principal
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from workflows import permissions
 from workflows.models import Workflow
 from workflows.services.editing.changes import Change
@@ -26,7 +26,7 @@ class Parts:
 def read_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> Parts:
     """Return the parts with these ids, the edges of the nodes and the content of the containers among them."""
     permissions.check_view(principal, workflow)
-    with tenant([workflow.team_id]):
+    with reading([workflow.team_id]):
         store = DraftStore(workflow)
         store.prefetch((), around=ids)
         items = {item.id: item for item in store.find_items(ids)}

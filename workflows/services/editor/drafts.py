@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from workflows import permissions
 from workflows.engine.editing.ops import Header, Replace
 from workflows.engine.language import dsl
@@ -39,7 +39,7 @@ from workflows.services.triggers.activation import restart_schedules
 
 def load_draft(workflow: Workflow, *, include_secrets: bool = False) -> Document:
     """Return the draft as the engine's document. The caller has found the workflow and may therefore see it."""
-    with tenant([workflow.team_id]):
+    with reading([workflow.team_id]):
         return draft_rows.read_rows(
             workflow, draft_rows.read_secrets(workflow) if include_secrets else None
         )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from uuid import UUID
 
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from workflows import memory_app
 from workflows.engine.import_report.data_sets import has_knowledge_base_for, list_data_sets
 from workflows.engine.language.document import Document, NodeSpec
@@ -51,7 +51,7 @@ def load_mappings(team_id: UUID, data_sets: Iterable[str]) -> Mapping[str, str]:
     ids = list(dict.fromkeys(data_sets))
     if not ids:
         return {}
-    with tenant([team_id]):
+    with reading([team_id]):
         rows = KnowledgeMapping.objects.unscoped().filter(team_id=team_id, data_set__in=ids)
         return dict(rows.values_list("data_set", "knowledge_base"))
 

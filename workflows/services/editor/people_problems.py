@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import TypeAdapter, ValidationError
 
 from accounts.models import Membership, TeamGroup
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from workflows.engine.answerers import FIELDS, Answerer
 from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.problems import Problem, build_warning
@@ -38,7 +38,7 @@ def find_people_problems(team_id: UUID, document: Document) -> Iterator[Problem]
 
 
 def _list_known(team_id: UUID) -> dict[str, set[str]]:
-    with tenant([team_id]):
+    with reading([team_id]):
         members = Membership.objects.unscoped().filter(team_id=team_id)
         groups = TeamGroup.objects.unscoped().filter(team_id=team_id)
         return {

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.errors import NotFound
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from workflows import memory_app, permissions
 from workflows.errors import InvalidValue, NameTaken
 from workflows.models import ModelProvider, ProviderModel
@@ -135,14 +135,14 @@ def set_default_model(
 
 def find_first_model(provider: ModelProvider) -> ProviderModel | None:
     """Return the embedding or reranking model that was added to the provider first, if there is one."""
-    with tenant([provider.team_id]):
+    with reading([provider.team_id]):
         rows = ProviderModel.objects.unscoped().filter(provider_id=provider.pk)
         return rows.select_related("provider__credential").order_by("created_at", "id").first()
 
 
 def embeds_memories(provider: ModelProvider) -> bool:
     """Return whether the team's default embedding model is one of this provider."""
-    with tenant([provider.team_id]):
+    with reading([provider.team_id]):
         rows = ProviderModel.objects.unscoped().filter(provider_id=provider.pk, is_default=True)
         return rows.filter(type=ModelType.EMBEDDING).exists()
 
@@ -155,7 +155,7 @@ def reembed(team_id: UUID) -> None:
 
 def find_default(team_id: UUID, model_type: str) -> ProviderModel | None:
     """Return the team's default model of a type, if its provider is enabled."""
-    with tenant([team_id]):
+    with reading([team_id]):
         rows = ProviderModel.objects.unscoped().filter(
             team_id=team_id, type=model_type, is_default=True
         )

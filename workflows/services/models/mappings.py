@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.errors import NotFound
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from workflows import permissions
 from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.problems import Problem, build_warning
@@ -132,7 +132,7 @@ def list_missing_models(team_id: UUID, connected: Collection[str]) -> list[Named
     ``connected`` are the names of the team's providers.
     """
     names = {OFFLINE, DEFAULT, *map(normalize_name, connected)}
-    with tenant([team_id]):
+    with reading([team_id]):
         rows = (
             Node.objects.unscoped()
             .filter(

@@ -16,7 +16,7 @@ from django.db.models import Q
 from django.db.models.fields.json import KT
 
 from accounts.principals import Principal
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from workflows import memory_app
 from workflows.engine.language.document import Document, Json
 from workflows.engine.nodes.memory.citations import CITATIONS, find_cited_pages
@@ -82,7 +82,7 @@ def load_citations(
     citations: dict[UUID, tuple[Citation, ...]] = {}
     for team_id in {run.team_id for run in ended}:
         of_team = [run for run in ended if run.team_id == team_id]
-        with tenant([team_id]):
+        with reading([team_id]):
             citations |= _load_for_team(principal, team_id, of_team)
     return citations
 

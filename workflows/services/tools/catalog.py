@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.access import Principal
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from workflows import permissions
 from workflows.engine.tool_calls import Tool, ToolReference, ToolSource
 from workflows.engine.tools.port import list_local_tools
@@ -98,7 +98,7 @@ def _list_workflows(principal: Principal, team_id: UUID, except_workflow: UUID |
 def _list_connections(principal: Principal, team_id: UUID) -> Iterator[ToolGroup]:
     if not permissions.may_view_credentials(principal, team_id):
         return
-    with tenant([team_id]):
+    with reading([team_id]):
         rows = list(
             ToolConnection.objects.visible_to(principal)
             .filter(team_id=team_id)

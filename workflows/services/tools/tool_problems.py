@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from uuid import UUID
 
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from workflows.engine.language.document import Document
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.nodes.agent.tool_node.tool_arguments import list_missing, merge_arguments
@@ -60,7 +60,7 @@ def load_fault_finder(
     connections: list[ToolConnection] = []
     workflows: dict[str, Workflow] = {}
     if team_id is not None:
-        with tenant([team_id]):
+        with reading([team_id]):
             connections = _load_connections(team_id) if sources & WITH_CONNECTIONS else []
             workflows = _load_workflows(team_id, tools)
     return lambda reference: _describe_fault(reference, connections, workflows)

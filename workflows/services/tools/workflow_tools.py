@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from accounts.access import Principal
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from workflows import permissions
 from workflows.engine.tool_calls import ToolSpec
 from workflows.execution.ports.workflow_tools import describe_workflow
@@ -43,7 +43,7 @@ def change_tool_settings(
 
 def list_workflow_tools(principal: Principal, team_id: UUID) -> Sequence[WorkflowTool]:
     """Return the published workflows of the team that offer themselves as tools and that the principal may run."""
-    with tenant([team_id]):
+    with reading([team_id]):
         return [
             WorkflowTool(workflow, describe_workflow(workflow))
             for workflow in list_published_workflows(principal, team_id, "name", "id")

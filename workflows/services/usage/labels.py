@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from accounts.access import Principal
 from accounts.models import ApiKey, ServiceAccount, User
 from accounts.personas import find_service_account_id
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from workflows.execution.usage.single_calls import MEMORY_CHANNEL
 from workflows.models import RunUsage, Workflow
 from workflows.models.run import Channel
@@ -29,7 +29,7 @@ def label_rows(
 ) -> dict[Key, str]:
     """Return the name of each row of a breakdown."""
     values = list(keys)
-    with tenant([team_id]):
+    with reading([team_id]):
         if dimension == "workflow":
             names: Mapping[Any, str] = _name_workflows([key[0] for key in values])
         elif dimension == "key":
@@ -101,7 +101,7 @@ def list_visible_people_of(principal: Principal, team_id: UUID, dimension: Dimen
     """Return ``list_visible_people`` for a breakdown by person; other breakdowns show no people."""
     if dimension != "person":
         return set()
-    with tenant([team_id]):
+    with reading([team_id]):
         return list_visible_people(principal, team_id)
 
 
@@ -123,7 +123,7 @@ def find_subject(selection: Selection, person: str) -> str:
     """Return the subject that a code stands for; any other text is returned unchanged."""
     if not person.startswith(CODE_PREFIX):
         return person
-    with tenant([selection.team_id]):
+    with reading([selection.team_id]):
         rows = RunUsage.objects.unscoped().filter(team_id=selection.team_id)
         for subject in rows.order_by().values_list("subject", flat=True).distinct():
             if make_code(selection.team_id, subject) == person:

@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal
-from accounts.tenancy import tenant
+from accounts.tenancy import reading
 from workflows import memory_app
 from workflows.engine.runtime.events import MemoryRecalled
 from workflows.models import Run, RunEvent
@@ -80,7 +80,7 @@ def _load_visible(
     caller = memory_app.MemoryCaller(principal, run.team_id)
     entries = memory_app.load_personal_entries(caller, ids=parsed).items()
     visible = {str(pk): entry for pk, entry in entries if not entry.row.is_forgotten}
-    with tenant([run.team_id]):
+    with reading([run.team_id]):
         return visible, frozenset(entry.row.namespace.text for entry in visible.values())
 
 
