@@ -26,14 +26,13 @@ class PageThreads:
     """The threads of one event loop, and the turns of the requests that work in them."""
 
     def __init__(self) -> None:
-        self.loop = asyncio.get_running_loop()
         self.turns = asyncio.Semaphore(TURNS)
         self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="pages")
 
     async def run(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call the function in a thread when its turn has come, and return its result."""
         await self.turns.acquire()
-        turn = _Turn(self)
+        turn = _Turn(self.turns, asyncio.get_running_loop())
         token = _own_turn.set(turn)
         try:
             call = sync_to_async(function, thread_sensitive=False, executor=self._threads)
@@ -47,17 +46,16 @@ class PageThreads:
 class _Turn:
     """The turn of one request. Its methods are called in the thread of the request."""
 
-    def __init__(self, threads: PageThreads) -> None:
-        self._threads = threads
+    def __init__(self, turns: asyncio.Semaphore, loop: asyncio.AbstractEventLoop) -> None:
+        self._turns, self._loop = turns, loop
         self.is_held = True
 
     def give_back(self) -> None:
         self.is_held = False
-        self._threads.loop.call_soon_threadsafe(self._threads.turns.release)
+        self._loop.call_soon_threadsafe(self._turns.release)
 
     def take_again(self) -> None:
-        taking = self._threads.turns.acquire()
-        asyncio.run_coroutine_threadsafe(taking, self._threads.loop).result()
+        asyncio.run_coroutine_threadsafe(self._turns.acquire(), self._loop).result()
         self.is_held = True
 
 
