@@ -1,5 +1,8 @@
 """Tags for static files: URLs that change with the content, so no page mixes two releases, and the ES import map."""
 
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from json import dumps
 from pathlib import Path
@@ -24,11 +27,10 @@ def split_words(text: str) -> list[str]:
 @register.simple_tag(takes_context=True)
 def import_map(context: template.Context) -> SafeString:
     """Return ``<script type="importmap">`` for everything under ``static/js``."""
-    import_map_json = dumps({"imports": _load_imports()}, sort_keys=True)
     return format_html(
         '<script type="importmap" nonce="{}">{}</script>',
         context.get("csp_nonce") or "",
-        mark_safe(import_map_json),  # noqa: S308 -- the application's file names and digests
+        _build_modules(*_find_modules()).import_map,
     )
 
 
@@ -42,25 +44,53 @@ def build_versioned_url(path: str) -> str:
 @register.simple_tag
 def preload_modules(*folders: str) -> SafeString:
     """Preload every module of these folders at once instead of one import after the other."""
+    return _build_preloads(folders, *_find_modules())
+
+
+@dataclass(frozen=True, slots=True)
+class _Modules:
+    """The versioned URL of each module by its plain URL, and all of them as an import map."""
+
+    urls: Mapping[str, str]
+    import_map: SafeString
+
+
+def _find_modules() -> tuple[str, tuple[tuple[str, int], ...]]:
+    """Return the folder of all modules, and each with the time of its last change, in order."""
+    folder = str(finders.find("js"))
+    return folder, tuple(sorted(_scan(folder)))
+
+
+def _scan(folder: str) -> Iterator[tuple[str, int]]:
+    # By entries of folders: each page with an import map looks whether one of hundreds of files was modified.
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _scan(entry.path)
+            elif entry.name.endswith(".js"):
+                yield entry.path, entry.stat().st_mtime_ns
+
+
+@lru_cache(maxsize=8)
+def _build_preloads(
+    folders: tuple[str, ...], root: str, files: tuple[tuple[str, int], ...]
+) -> SafeString:
     prefixes = tuple(static(f"js/{folder}/") for folder in folders)
-    urls = [versioned for url, versioned in _load_imports().items() if url.startswith(prefixes)]
-    return format_html_join("\n", '<link rel="modulepreload" href="{}">', ([url] for url in urls))
-
-
-def _load_imports() -> dict[str, str]:
-    """Return the versioned URL of each module by its plain URL, from the cache unless a file was modified."""
-    folder = Path(str(finders.find("js")))
-    files = sorted(folder.rglob("*.js"))
-    return _build_imports(folder, tuple((file, file.stat().st_mtime_ns) for file in files))
+    urls = _build_modules(root, files).urls
+    versioned = [urls[url] for url in urls if url.startswith(prefixes)]
+    return format_html_join(
+        "\n", '<link rel="modulepreload" href="{}">', ([url] for url in versioned)
+    )
 
 
 @lru_cache(maxsize=2)
-def _build_imports(folder: Path, files: tuple[tuple[Path, int], ...]) -> dict[str, str]:
-    imports = {}
+def _build_modules(root: str, files: tuple[tuple[str, int], ...]) -> _Modules:
+    urls = {}
     for file, modified_at in files:
-        url = static(f"js/{file.relative_to(folder).as_posix()}")
-        imports[url] = f"{url}?{_compute_digest(file, modified_at)}"
-    return imports
+        url = static(f"js/{Path(file).relative_to(root).as_posix()}")
+        urls[url] = f"{url}?{_compute_digest(Path(file), modified_at)}"
+    import_map_json = dumps({"imports": urls}, sort_keys=True)
+    return _Modules(urls, mark_safe(import_map_json))  # noqa: S308 -- the application's file names and digests
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from config.encryption.crypto import decrypt
 from workflows import models
 from workflows.engine.ports import ModelPort
@@ -42,7 +42,7 @@ def load_team_models(team_id: UUID, *, fallback: Fallback = "offline") -> TeamMo
 
 def load_directory(team_id: UUID) -> ModelDirectory:
     """Return which model answers for which name, without the keys of the providers."""
-    with tenant([team_id]):
+    with reading([team_id]):
         rows = ModelProvider.objects.unscoped().filter(team_id=team_id, enabled=True)
         configs = [build_config(row) for row in rows.order_by("name", "id")]
         return ModelDirectory(configs, load_mappings(team_id), load_reranker(team_id))
