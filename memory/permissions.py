@@ -125,9 +125,11 @@ def get_participant_id(principal: Principal) -> UUID | None:
     return principal.user_id or get_service_account_id(principal)
 
 
-def is_allowed(principal: Principal, verb: Verb, target: NamespaceTarget) -> bool:
+def is_allowed(
+    principal: Principal, verb: Verb, target: NamespaceTarget, facts: AccessFacts | None = None
+) -> bool:
     """Return whether the principal may do this. Emergency access counts for viewing."""
-    return next(find_reasons(principal, verb, target), None) is not None
+    return next(find_reasons(principal, verb, target, facts), None) is not None
 
 
 def can_export(principal: Principal, target: NamespaceTarget) -> bool:

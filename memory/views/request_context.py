@@ -1,7 +1,7 @@
 """Helpers of the memory pages: the caller of a request, its objects with their titles, permissions, and rendering."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -12,11 +12,14 @@ from django.urls import reverse
 from accounts.principals import get_current_team_id, get_principal
 from memory import naming, permissions, selectors
 from memory.core.errors import MemoryFault
-from memory.core.scopes import parse_namespace, resolve_namespace
+from memory.core.scopes import resolve_namespace
 from memory.models import Change, Entry, Namespace
 from memory.naming import NamedNamespace
-from memory.permissions import NamespaceTarget, Verb
+from memory.permissions import AccessFacts, Verb
 from memory.services import MemoryCaller
+
+
+_FACTS: Final = "_namespace_facts"  # the attribute of a request
 
 
 def build_caller(request: HttpRequest) -> MemoryCaller:
@@ -79,8 +82,17 @@ def build_application_url(url_name: str, app_id: str) -> str:
 
 
 def is_allowed(request: HttpRequest, verb: Verb, row: Namespace) -> bool:
-    target = NamespaceTarget(row.team_id, parse_namespace(row.text), row)
-    return permissions.is_allowed(get_principal(request), verb, target)
+    facts = _get_facts(request, row)
+    return permissions.is_allowed(get_principal(request), verb, facts.target, facts)
+
+
+def _get_facts(request: HttpRequest, row: Namespace) -> AccessFacts:
+    """Return the facts about a namespace, which are read once for all questions of a page about the row."""
+    facts: AccessFacts | None = getattr(request, _FACTS, None)
+    if facts is None or facts.target.row is not row:
+        facts = AccessFacts(permissions.build_target(row))
+        setattr(request, _FACTS, facts)
+    return facts
 
 
 def read_reason(request: HttpRequest) -> str:
