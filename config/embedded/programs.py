@@ -48,8 +48,9 @@ def build_web_processes(
     shared = {"WEB_PROCESSES": str(count), "PROMETHEUS_MULTIPROC_DIR": str(metrics)}
     if "database_pool_size" not in settings.model_fields_set:
         shared["DATABASE_POOL_SIZE"] = str(max(POOL_SIZE // count, MIN_POOL_SIZE))
-    names = [web.name, *(f"{web.name}-{number}" for number in range(2, count + 1))]
-    return [replace(web, name=name, environment={**web.environment, **shared}) for name in names]
+    first = replace(web, environment={**web.environment, **shared})
+    names = [f"{web.name}-{number}" for number in range(2, count + 1)]
+    return [first, *(replace(first, name=name, is_spare=True) for name in names)]
 
 
 def build_web(settings: Env, port: int, listener_fd: int | None = None) -> Program:

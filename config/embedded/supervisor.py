@@ -36,6 +36,9 @@ class Program:
     stop_timeout: float = 8  # seconds between SIGTERM and SIGKILL
     command_marker: str = ""  # part of its command line that identifies a left-over process
     inherited_fds: tuple[int, ...] = ()  # open files that the process gets under the same numbers
+    is_spare: bool = (
+        False  # started last, so that it doesn't slow down the others that the site begins with
+    )
 
     def build_environment(self) -> dict[str, str]:
         """Return the variables of this process, overridden by those of the program."""
@@ -139,10 +142,10 @@ class Supervisor:
         self._end_left_over()
         self.children[0].start()
 
-    def start_others(self) -> None:
+    def start_others(self, *, with_spares: bool = False) -> None:
         """Start the other programs. Do so after the first one is up, so that they don't slow its start down."""
         for child in self.children:
-            if child.process is None:
+            if child.process is None and (with_spares or not child.program.is_spare):
                 child.start()
 
     @property
@@ -155,7 +158,7 @@ class Supervisor:
 
     def watch(self) -> int:
         """Watch the children until the end is requested or the first one never works; return the exit status."""
-        self.start_others()
+        self.start_others(with_spares=True)
         while self.keep_running():
             if not self._has_been_ready and self.children[0].backoff.ends >= MAX_FAILED_STARTS:
                 print(f"{self.children[0].program.name} keeps exiting; giving up.", file=sys.stderr)

@@ -123,7 +123,7 @@ def url_and_supervisor(tmp_path: Path) -> Iterator[tuple[str, Supervisor]]:
     ]
     supervisor = Supervisor(small, tmp_path / "locks")
     supervisor.start()
-    supervisor.start_others()
+    supervisor.start_others(with_spares=True)
     try:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}", supervisor
     finally:

@@ -65,6 +65,21 @@ def test_supervisor_asked_to_end_ends_every_child(
     )
 
 
+def test_supervisor_spare_program_is_started_last(tmp_path: Path):
+    programs = [Program("a", FOREVER), Program("b", FOREVER, is_spare=True), Program("c", FOREVER)]
+    supervisor = Supervisor(programs, tmp_path)
+    supervisor.start()
+    supervisor.start_others()
+    before = [child.program.name for child in supervisor.children if child.process]
+
+    os.kill(os.getpid(), signal.SIGINT)
+    supervisor.watch()
+    after = [child.program.name for child in supervisor.children if child.process]
+    supervisor.stop()
+
+    assert (before, after) == (["a", "c"], ["a", "b", "c"])
+
+
 def test_supervisor_child_that_ignores_the_request_is_killed(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ):
