@@ -120,7 +120,7 @@ def find(name: str, **data: Any) -> list[tuple[str, str | None]]:
         (
             "if-else",
             {"cases": [{"case_id": "true", "conditions": [{"comparison_operator": "is"}]}]},
-            ("Case 1 › Condition 1: choose a variable", "cases.0.conditions"),
+            ("Case 1 › Condition 1: choose a variable", "cases.0.conditions.0.variable_selector"),
         ),
         (
             "code",

@@ -81,7 +81,11 @@ class ValueMismatch(EngineFault):
 
 
 class ConditionInvalid(EngineFault):
-    """The condition can't be decided for this value."""
+    """The condition can't be decided for this value. Of a condition in a document, ``path`` is the part that is wrong."""
+
+    def __init__(self, message: str = "", path: tuple[int | str, ...] = ()) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class OperationInvalid(EngineFault):

@@ -34,6 +34,7 @@ _ITEMS_OF_WIDGETS: Final[Mapping[Widget, str]] = {
 }
 _ITEMS_OF_KEYS: Final[Mapping[str, str]] = {
     "conditions": gettext_noop("Condition"),
+    "data": gettext_noop("Row"),
     "groups": gettext_noop("Group"),
     "outputs": gettext_noop("Output"),
     "options": gettext_noop("Option"),

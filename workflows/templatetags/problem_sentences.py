@@ -154,6 +154,9 @@ SENTENCES = (
     _("There is no end node, so the workflow has no output"),
     _("A %(mode)s app returns its output through %(kind)s nodes; this node may be ignored"),
     _("No branch leads to another node; the run ends here, without an output"),
+    _(
+        "Nothing is inside, so every round does nothing; add a node with the + of the start inside, or drag one into it"
+    ),
     _("The branch %(label)s leads nowhere; a run that takes it ends there, without an output"),
     _("The node is not reachable from the Start node and never runs"),
     _("The workflow has no Start node"),

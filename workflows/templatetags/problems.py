@@ -49,6 +49,7 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "config.missing": _("A required setting is missing"),
     "config.unknown_field": _("Unknown setting"),
     "config.unknown_scope": _("Unknown memory scope"),
+    "container.empty": _("Nothing is inside the container"),
     "container.start_missing": _("The container has no start node"),
     "container.start_unknown": _("The container's start node is invalid"),
     "document.console_answer": _("The document was inside an answer of Dify's console"),

@@ -234,7 +234,7 @@ export class Form extends EventTarget {
   #showError(el, message) {
     if (el.getAttribute("aria-invalid") === "true" || message) el.setAttribute("aria-invalid", String(Boolean(message)));
     const list = el.closest("[data-field]")?.querySelector(":scope > [data-problems]");
-    list?.querySelector("[data-own]")?.remove();
+    list?.querySelector('[data-own=""]')?.remove();
     if (!message || !list) return;
     const line = document.createElement("li");
     line.dataset.own = "";

@@ -1,12 +1,33 @@
 // Shows the problems of a node: each at its field, others above the form.
 
 import { getPath } from "./controls.js";
+import { t } from "../common/translations.js";
+
+// Rows of tables without a name have no effect and most are not stored, so the page itself says what they lack, once somebody
+// has left them. Of a row with a value that is stored, the server says it.
+const ROWS = "[data-line], [data-entry], [data-metadata-row], .insp-w-body [data-item]";
+const NAMES = "[data-line-name], [data-entry-name], [data-metadata-name], [data-key=key]";
+const STORED = "[data-line], [data-item]"; // with a value, also without a name
+const REMOVERS = "[data-row=remove], [data-metadata-remove]";
 
 const FOCUSABLE = "input:not([type=hidden]), select, textarea, .insp-variable, button";
 
 export class Problems {
   constructor(inspector) {
     this.inspector = inspector;
+    this.#watchRows(inspector.root);
+  }
+
+  #watchRows(root) {
+    root.addEventListener("focusout", ({ target, relatedTarget }) => {
+      const row = target.closest(ROWS);
+      if (row && !row.contains(relatedTarget)) checkField(row.closest("[data-field]"), relatedTarget);
+    });
+    root.addEventListener("input", ({ target }) => target.matches(NAMES) && checkField(target.closest("[data-field]"), target));
+    root.addEventListener("click", ({ target }) => {
+      const field = target.closest(REMOVERS)?.closest("[data-field]");
+      if (field) queueMicrotask(() => checkField(field)); // the row is removed by then
+    });
   }
 
   /** @param {{severity: string, message: string, field: string|null}[]} problems */
@@ -15,10 +36,11 @@ export class Problems {
     for (const list of root.querySelectorAll("[data-problems]")) {
       for (const line of [...list.children]) if (!("own" in line.dataset)) line.remove();
     }
-    for (const control of root.querySelectorAll("[data-form] [aria-invalid=true]:not([data-code] *)")) {
-      if (!control.closest("[data-field]")?.querySelector("[data-own]")) control.removeAttribute("aria-invalid");
+    for (const control of root.querySelectorAll("[data-form] [aria-invalid=true]:not([data-code] *, [data-lacks])")) {
+      if (!control.closest("[data-field]")?.querySelector('[data-own=""]')) control.removeAttribute("aria-invalid");
     }
     for (const problem of problems) this.#showProblem(problem);
+    checkRows(root);
     const tab = root.querySelector('[data-tab="settings"]');
     tab?.classList.toggle("has-problems", problems.length > 0);
     tab?.classList.toggle("has-errors", problems.some(({ severity }) => severity === "error"));
@@ -67,6 +89,68 @@ export class Problems {
   }
 
   #findExact(field) {
-    return [...this.inspector.root.querySelectorAll("[data-form] [data-as]")].find((el) => getPath(el).join(".") === field) ?? null;
+    const controls = [...this.inspector.root.querySelectorAll("[data-form] [data-as]")].filter((el) => !el.closest("[data-map], [data-lines]"));
+    return controls.find((el) => getPath(el).join(".") === field) ?? this.#findInTable(field);
   }
+
+  /** Find the control of a row that is stored under its name, or as one of several lines. */
+  #findInTable(field) {
+    for (const table of this.inspector.root.querySelectorAll("[data-form] :is([data-map], [data-lines])")) {
+      const place = `${getPath(table).join(".")}.`;
+      if (!field.startsWith(place)) continue;
+      const name = field.slice(place.length);
+      const row = table.matches("[data-lines]") ? findLine(table, Number.parseInt(name, 10)) : findEntry(table, name);
+      if (row) return table.matches("[data-lines]") ? row.querySelector("[data-line-name]") : row.querySelector("[data-as]") ?? row.querySelector("[data-entry-value]");
+    }
+    return null;
+  }
+}
+
+/** Return the row of a line. Rows without a name and a value are not stored, and have no line. */
+function findLine(table, index) {
+  const rows = [...table.querySelectorAll(":scope > [data-line]")];
+  return rows.filter((row) => row.querySelector("[data-line-name]").value.trim() || row.querySelector("[data-line-value]").value)[index];
+}
+
+function findEntry(table, name) {
+  const rows = [...table.querySelectorAll(":scope > [data-entry]")];
+  return rows.find((row) => row.querySelector("[data-entry-name]").value.trim() === name);
+}
+
+/** Mark the names that rows lack, and say it below each table. */
+function checkRows(root) {
+  for (const field of new Set([...root.querySelectorAll(ROWS)].map((row) => row.closest("[data-field]")))) checkField(field);
+}
+
+function checkField(field, focused = document.activeElement) {
+  const list = field?.querySelector(":scope > [data-problems]");
+  if (!list) return;
+  for (const line of list.querySelectorAll('[data-own="row"]')) line.remove();
+  [...field.querySelectorAll(ROWS)].forEach((row, index) => {
+    const name = row.querySelector(NAMES);
+    if (!name) return;
+    const isIncomplete = !name.value.trim() && !row.contains(focused) && !(row.matches(STORED) && hasValue(row, name));
+    if (isIncomplete) list.append(createLine(index + 1));
+    if (isIncomplete || "lacks" in name.dataset) setInvalid(name, isIncomplete);
+  });
+}
+
+/** Return whether anything but the name is entered in a row. */
+function hasValue(row, name) {
+  const fields = [...row.querySelectorAll("input, textarea, .insp-variable")].filter((field) => field !== name);
+  return fields.some((field) => (field.matches(".insp-variable") ? !["[]", "null", ""].includes(field.dataset.value ?? "") : field.value.trim()));
+}
+
+function createLine(number) {
+  const line = document.createElement("li");
+  line.dataset.own = "row";
+  line.className = "is-error";
+  line.textContent = t("Row {n}: enter a name, or remove the row", { n: number });
+  return line;
+}
+
+function setInvalid(name, isInvalid) {
+  name.toggleAttribute("data-lacks", isInvalid);
+  if (isInvalid) name.setAttribute("aria-invalid", "true");
+  else name.removeAttribute("aria-invalid");
 }

@@ -1,19 +1,22 @@
-"""Checks that every container can start, and that every node is in a container where it may be."""
+"""Checks that every container can start and does something, and that every node is in a container where it may be."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from workflows.engine.kinds import AnyKind, Execution
+from workflows.engine.language.containers import ENTRY_KINDS
 from workflows.engine.language.document import NodeSpec
 from workflows.engine.language.graph import Graph
-from workflows.engine.language.problems import Problem
+from workflows.engine.language.problems import Problem, build_warning
 
 
 MAX_RUN_NESTING: Final = 10
+# An iteration or a loop with nothing but its start repeats nothing, and looks finished on the canvas.
+_EMPTY: Final = "Nothing is inside, so every round does nothing; add a node with the + of the start inside, or drag one into it"
 
 
 def find_container_problems(graph: Graph, kinds: Mapping[str, AnyKind]) -> list[Problem]:
-    """Return the problems that keep a container's body from running, and misplaced nodes."""
+    """Return the problems that keep a container's body from running, empty containers, and misplaced nodes."""
     problems: list[Problem] = []
     for spec in graph.nodes.values():
         kind = kinds.get(spec.kind)
@@ -33,6 +36,8 @@ def _find_entry_problems(spec: NodeSpec, graph: Graph) -> list[Problem]:
     if graph.find_entry(spec.id) is None:
         message = "The container has no start node" if children else "The container is empty"
         return [Problem("container.start_missing", message, node=spec.id, field="start_node_id")]
+    if all(graph.nodes[child].kind in ENTRY_KINDS for child in children):
+        return [build_warning("container.empty", _EMPTY, node=spec.id)]
     return []
 
 

@@ -3,6 +3,7 @@
 
 import { formatClock } from "../../common/format.js";
 import { buildAddress } from "../../common/urls.js";
+import { AnswerExplanation } from "./answer_explanation.js";
 import { Breakpoints } from "./breakpoints.js";
 import { getSelectedNodes, getNodeName, getOnlySelectedNode, nameNodes } from "../graph_queries.js";
 import { askForValues } from "./missing_inputs.js";
@@ -41,6 +42,7 @@ class Runs {
     this.stream = this.log?.querySelector("[data-follow]");
     this.view = new RunView(editor, this.log);
     this.breakpoints = new Breakpoints(editor);
+    this.explanation = new AnswerExplanation(editor, this);
     this.stepping = false;
     this.isOld = false;
     this.restored = ""; // the run that the page showed again when it was loaded
@@ -212,23 +214,6 @@ class Runs {
     }
     this.editor.emit("run", { id: this.run, status: data.status });
     this.editor.emit("run-over", { id: this.run, status: data.status });
-  }
-
-  /** Explain an answer: show the steps of its run and focus the node that made it. */
-  why(run) {
-    const showAnswer = () => {
-      this.editor.panel("memory"); // what was recalled and remembered, each with its reason
-      this.#refreshMemory();
-      const node = this.view.findAnswerStep();
-      if (!node) return this.editor.say(this.message || t("No step of this run was executed."));
-      this.editor.canvas.focus(node);
-      return this.editor.emit("open", { id: node, tab: "last" });
-    };
-    if (this.run === run.id && !this.isLive) return showAnswer();
-    // Who looks at something else by the time the run has ended stays there.
-    const { choices } = this.editor.panels;
-    this.editor.addEventListener("run-over", () => this.editor.panels.choices === choices && showAnswer(), { once: true });
-    return this.open({ ...run, status: run.status || "succeeded" });
   }
 
   // ——— resuming
@@ -415,7 +400,7 @@ class Runs {
     if (why && !event.metaKey && !event.ctrlKey) {
       event.preventDefault();
       const { why: id, events, status } = why.dataset;
-      this.why({ id, events, status, page: why.href, pinned: getPinned(why) });
+      this.explanation.toggle(why, { id, events, status, page: why.href, pinned: getPinned(why) });
       return;
     }
     const decide = event.target.closest("[data-decide]");

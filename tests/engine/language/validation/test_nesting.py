@@ -63,16 +63,23 @@ TABLE = [
     ("unknown operator", [START, box("loop", break_conditions=[
         {"variable_selector": ["box", "n"], "comparison_operator": "near", "value": 1}]),
         held(node("b", "loop-start")), END], AROUND,
-     ("condition.invalid", "box", "break_conditions", None, True)),
+     ("condition.invalid", "box", "break_conditions.0.comparison_operator", None, True)),
     ("constant of another type", [START, box("loop", loop_variables=[
         {"label": "n", "var_type": "number", "value_type": "constant", "value": "many"}]),
         held(node("b", "loop-start")), END], AROUND,
-     ("loop.variable", "box", "loop_variables.0", None, True)),
+     ("loop.variable", "box", "loop_variables.0.value", None, True)),
     ("variable twice", [START, box("loop", loop_variables=[
         {"label": "n", "var_type": "number", "value": 1}, {"label": "n", "var_type": "number",
                                                            "value": 2}]),
         held(node("b", "loop-start")), END], AROUND,
-     ("loop.variable", "box", "loop_variables.1", None, True)),
+     ("loop.variable", "box", "loop_variables.1.label", None, True)),
+    ("iteration with its start alone", [START, box(), BEGIN, END], AROUND,
+     ("container.empty", "box", None, None, False)),
+    ("loop with its start alone", [START, box("loop"), held(node("b", "loop-start")), END], AROUND,
+     ("container.empty", "box", None, None, False)),
+    ("empty container in another", [*SOUND, held(box("loop", "inner")),
+                                    held(node("b", "loop-start"), "inner")], AROUND,
+     ("container.empty", "inner", None, None, False)),
 ]  # fmt: skip
 
 
@@ -84,6 +91,13 @@ def test_mistake_about_a_container_is_addressed(nodes, edges, expected):
 
     told = [(p.code, p.node, p.field, p.edge, p.is_error) for p in found]
     assert expected in told
+
+
+def test_empty_container_says_what_to_do():
+    problems = problems_of([START, box(), BEGIN, END], AROUND)
+
+    (empty,) = [problem for problem in problems if problem.code == "container.empty"]
+    assert "add a node with the + of the start inside" in empty.message
 
 
 def test_sound_container_has_no_problems():

@@ -1,30 +1,21 @@
 """Checks that every node is of a known kind, and configured as its kind requires."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
 
-from workflows.engine.configuration import Widget
 from workflows.engine.field_labels import build_field_label
 from workflows.engine.foreign_kinds.placeholders import describe_origin
 from workflows.engine.kinds import AnyKind, Field
 from workflows.engine.language.config_errors import describe_missing
-from workflows.engine.language.document import Document, Json, Mode, NodeSpec
+from workflows.engine.language.document import Document, Mode, NodeSpec
 from workflows.engine.language.failure_policy import read_policy
 from workflows.engine.language.memory_usage import MEMORY_FIELDS, RECALL_FIELD
 from workflows.engine.language.problems import Problem, build_warning, select_errors
+from workflows.engine.language.validation.rows import find_empty_rows, is_blank
 from workflows.engine.language.validation.suggestions import Suggester
 
 
-# The fields of a prompt message that the model reads: plain text or a Jinja2 template.
-_MESSAGE_FIELDS = ("text", "jinja2_text")
 # The field of the variable with the messages, of every kind that has such a window.
 WINDOW_VARIABLE_FIELD = "memory.variable_selector"
-# Widget of a list → what each of its rows needs, under one of these keys; the first one is that of the form.
-_NEEDED_IN_ROWS: Final[Mapping[Widget, tuple[str, ...]]] = {
-    Widget.CLASSES: ("name", "label"),
-    Widget.FORM_FIELDS: ("variable",),
-    Widget.OUTPUTS: ("variable",),
-}
 # Scopes that the forms of chat and page nodes do not list, but that documents may use.
 _UNLISTED_SCOPES = ("workflow",)
 
@@ -58,7 +49,7 @@ def _find_node_problems(
     yield from problems
     if not select_errors(problems):
         yield from _find_empty_fields(node, kind)
-        yield from _find_empty_rows(node, kind)
+    yield from _leave_out_reported(find_empty_rows(node, kind), problems)
     yield from _find_scope_problems(node, kind)
     yield from read_policy(node, kind.retry)[1]
     for name in () if has_memory else MEMORY_FIELDS:
@@ -72,25 +63,20 @@ def _find_empty_fields(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
     for field in kind.fields:
         if any(node.data.get(name) for name in field.alternatives):
             continue
-        if field.empty_warning and _is_empty(node.data.get(field.name)):
+        if field.empty_warning and is_blank(node.data.get(field.name)):
             yield build_warning("config.empty", field.empty_warning, node=node.id, field=field.name)
-        elif field.required and _is_empty(node.data.get(field.name, field.default)):
+        elif field.required and is_blank(node.data.get(field.name, field.default)):
             message = describe_missing(field)
             yield build_warning("config.empty", message, node=node.id, field=field.name)
 
 
-def _find_empty_rows(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
-    """Yield a warning for each row of a list that lacks its name, at the field of the name."""
-    for field in kind.fields:
-        keys, rows = _NEEDED_IN_ROWS.get(field.widget), node.data.get(field.name)
-        if keys is None or not isinstance(rows, list | tuple) or _is_empty(rows):
-            continue
-        for number, row in enumerate(rows):
-            if isinstance(row, Mapping) and all(_is_empty(row.get(key)) for key in keys):
-                path = (field.name, number, keys[0])
-                message = f"{build_field_label(path, kind.fields)}: enter a value"
-                where = ".".join(map(str, path))
-                yield build_warning("config.empty", message, node=node.id, field=where)
+def _leave_out_reported(rows: Iterable[Problem], reported: Iterable[Problem]) -> Iterator[Problem]:
+    """Yield the problems of rows at whose control the kind has found none."""
+    places = [problem.field for problem in reported if problem.field]
+    for row in rows:
+        where = f"{row.field}."
+        if not any(where.startswith(f"{place}.") for place in places):
+            yield row
 
 
 def _find_window_problems(
@@ -103,17 +89,6 @@ def _find_window_problems(
             " choose a variable with messages, or turn it off"
         )
         yield build_warning("memory.no_turns", message, node=node.id, field=WINDOW_VARIABLE_FIELD)
-
-
-def _is_empty(value: Json) -> bool:
-    """Return whether a value is empty, as a list of messages without text is, too."""
-    if isinstance(value, str):
-        return not value.strip()
-    if isinstance(value, Mapping) and "role" in value:
-        return all(_is_empty(part) for name, part in value.items() if name in _MESSAGE_FIELDS)
-    if isinstance(value, list | tuple):
-        return all(_is_empty(item) for item in value)
-    return value is None or value == {}
 
 
 def _find_scope_problems(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:

@@ -1,10 +1,11 @@
 """Conditions of branches and loops: one table from operator to function.
 
-``parse_condition`` and ``parse_group`` read conditions, and ``is_met`` evaluates them. A variable without a value or of
+``parse_condition`` and ``parse_group`` read conditions, ``find_group_problems`` says what is wrong with them, and
+``is_met`` evaluates them. A variable without a value or of
 a type that doesn't fit the operator raises an error, because a guess could silently choose the wrong branch.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -17,6 +18,7 @@ from workflows.engine.language.comparisons import (
     normalize_operator,
 )
 from workflows.engine.language.document import Json, Selector
+from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import list_references, render_text
 from workflows.engine.language.values import FILE_ATTRIBUTES, get_file_attribute, is_file
 from workflows.engine.language.variables import VariablePool
@@ -29,6 +31,7 @@ CONDITIONS: Final = "Conditions"
 
 # all() and any() stop at the first result that decides: later conditions aren't evaluated.
 _LOGIC: Final[Mapping[Logic, Callable[[Iterable[bool]], bool]]] = {"and": all, "or": any}
+_OVER_FILES_KEY: Final = "sub_variable_condition"
 # Operators that compare the files in an array of files.
 _OVER_FILES: Final = frozenset({"contains", "not contains", "all of"})
 
@@ -114,11 +117,10 @@ def parse_condition(
     """Read a condition as documents write it. Raises ConditionInvalid with the problem, which begins with the label."""
     data = _require_mapping(data, label)
     selector = data.get("variable_selector")
-    if not isinstance(selector, list | tuple) or len(selector) < 2:
-        raise ConditionInvalid(f"{label}: choose a variable")
-    if not all(isinstance(part, str) for part in selector):
-        raise ConditionInvalid(f"{label}: choose a variable")
-    over_files = data.get("sub_variable_condition")
+    is_list = isinstance(selector, list | tuple) and len(selector) > 1
+    if not is_list or not all(isinstance(part, str) for part in selector):
+        raise ConditionInvalid(f"{label}: choose a variable", ("variable_selector",))
+    over_files = data.get(_OVER_FILES_KEY)
     return Condition(
         selector=tuple(selector),
         operator=parse_operator(data.get("comparison_operator"), label),
@@ -146,10 +148,30 @@ def parse_group(
     )
 
 
+def find_group_problems(
+    conditions: Json, logic: Json, *, node: str, field: str, label: str = ""
+) -> Iterator[Problem]:
+    """Yield a problem for each condition that can't be read, at its control. ``field`` is the path of the list."""
+    rows = conditions if isinstance(conditions, list | tuple) else ()
+    prefix = f"{label}{SEPARATOR}" if label else ""
+    for number, condition in enumerate(rows, start=1):
+        try:
+            parse_condition(condition, label=f"{prefix}{CONDITION} {number}")
+        except ConditionInvalid as invalid:
+            where = ".".join(map(str, (field, number - 1, *invalid.path)))
+            yield Problem("condition.invalid", invalid.message, node, where)
+    try:
+        parse_group(None if rows else conditions, logic, label=label)
+    except ConditionInvalid as invalid:
+        owner = field.rpartition(".")[0]
+        where = ".".join(filter(None, (owner, *map(str, invalid.path)))) if invalid.path else field
+        yield Problem("condition.invalid", invalid.message, node, where)
+
+
 def parse_operator(name: Json, label: str = CONDITION) -> str:
     operator = normalize_operator(name) if isinstance(name, str) else None
     if operator is None:
-        raise ConditionInvalid(f"{label}: choose an operator")
+        raise ConditionInvalid(f"{label}: choose an operator", ("comparison_operator",))
     return operator
 
 
@@ -159,7 +181,8 @@ def parse_logic(name: Json, label: str = CONDITIONS) -> Logic:
     for logic in _LOGIC:
         if isinstance(name, str) and name.lower() == logic:
             return logic
-    raise ConditionInvalid(f"{label}: choose whether all conditions must be met, or any of them")
+    message = f"{label}: choose whether all conditions must be met, or any of them"
+    raise ConditionInvalid(message, ("logical_operator",))
 
 
 def render_value(value: Json, pool: VariablePool) -> Json:
@@ -186,22 +209,31 @@ def _parse_files(data: Mapping[str, Json], label: str) -> FileConditionGroup:
         raise ConditionInvalid(f"{label}{SEPARATOR}{CONDITIONS} must be a list")
     return FileConditionGroup(
         tuple(
-            _parse_file_condition(condition, f"{label}{SEPARATOR}{CONDITION} {number}")
+            _parse_file_condition(
+                condition,
+                f"{label}{SEPARATOR}{CONDITION} {number}",
+                (_OVER_FILES_KEY, "conditions", number - 1),
+            )
             for number, condition in enumerate(conditions, start=1)
         ),
         parse_logic(data.get("logical_operator"), label),
     )
 
 
-def _parse_file_condition(condition: Json, label: str) -> FileCondition:
+def _parse_file_condition(
+    condition: Json, label: str, path: tuple[int | str, ...]
+) -> FileCondition:
     data = _require_mapping(condition, label)
     key = data.get("key")
     if key not in FILE_ATTRIBUTES:
         names = ", ".join(FILE_ATTRIBUTES)
-        raise ConditionInvalid(f"{label}: choose a property of the file, one of: {names}")
-    return FileCondition(
-        str(key), parse_operator(data.get("comparison_operator"), label), data.get("value")
-    )
+        message = f"{label}: choose a property of the file, one of: {names}"
+        raise ConditionInvalid(message, (*path, "key"))
+    try:
+        operator = parse_operator(data.get("comparison_operator"), label)
+    except ConditionInvalid as invalid:
+        raise ConditionInvalid(invalid.message, (*path, *invalid.path)) from None
+    return FileCondition(str(key), operator, data.get("value"))
 
 
 def _require_mapping(value: Json, label: str) -> Mapping[str, Json]:

@@ -6,12 +6,15 @@ from typing import Any, Final
 
 from workflows.engine.appearance import Data, HandleLabel, get_variable_name, iter_objects
 from workflows.engine.configuration import Field, NodeConfig, Widget
-from workflows.engine.errors import ConditionInvalid
 from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.comparisons import get_operator_label, is_unary
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.problems import Problem
-from workflows.engine.nodes.control.conditions import ConditionGroup, parse_group
+from workflows.engine.nodes.control.conditions import (
+    ConditionGroup,
+    find_group_problems,
+    parse_group,
+)
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Phrase, Text, gettext_noop
 
@@ -95,15 +98,13 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
         if problems:
             return problems
         for index, case in enumerate(self.configure(spec).list_cases()):
-            try:
-                parse_group(
-                    case.get("conditions"),
-                    case.get("logical_operator"),
-                    label=f"Case {index + 1}",
-                )
-            except ConditionInvalid as invalid:
-                field = f"cases.{index}.conditions"
-                problems.append(Problem("condition.invalid", invalid.message, spec.id, field))
+            problems += find_group_problems(
+                case.get("conditions"),
+                case.get("logical_operator"),
+                node=spec.id,
+                field=f"cases.{index}.conditions" if "cases" in spec.data else "conditions",
+                label=f"Case {index + 1}",
+            )
         return problems
 
     def list_handles(self, spec: NodeSpec) -> tuple[str, ...]:

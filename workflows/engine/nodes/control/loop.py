@@ -4,7 +4,7 @@ Rounds work on the variables around the loop. The outputs of the nodes inside ar
 round; loop variables stay and carry values from round to round.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -33,6 +33,7 @@ from workflows.engine.language.variables import VariablePool
 from workflows.engine.nodes.control.conditions import (
     Condition,
     ConditionGroup,
+    find_group_problems,
     parse_condition,
     parse_group,
 )
@@ -159,15 +160,12 @@ class Loop(NodeKind[LoopConfig, Prepared]):
         if problems:
             return problems
         config = self.configure(spec)
-        field = "break_conditions" if config.condition is None else "condition"
-        try:
-            self.prepare(spec)
-        except ConditionInvalid as invalid:
-            problems.append(Problem("condition.invalid", invalid.message, spec.id, field))
+        problems += _find_condition_problems(spec.id, config)
         labels: set[str] = set()
         for index, variable in enumerate(config.loop_variables):
-            if message := _find_mistake(variable, labels, f"Loop variable {index + 1}"):
-                path = f"loop_variables.{index}"
+            if mistake := _find_mistake(variable, labels, f"Loop variable {index + 1}"):
+                key, message = mistake
+                path = f"loop_variables.{index}.{key}"
                 problems.append(Problem("loop.variable", message, spec.id, path))
             labels.add(variable.label)
         return problems
@@ -273,21 +271,35 @@ def _should_continue(condition: Condition, values: Mapping[str, Json], ctx: Node
         return False
 
 
-def _find_mistake(variable: LoopVariable, earlier_labels: set[str], place: str) -> str | None:
-    """Return the message for an invalid loop variable, or None if it is valid."""
+def _find_condition_problems(node: str, config: LoopConfig) -> Iterator[Problem]:
+    if config.condition is None:
+        conditions, logic = list(config.break_conditions), config.logical_operator
+        yield from find_group_problems(conditions, logic, node=node, field="break_conditions")
+        return
+    try:
+        parse_condition(config.condition)
+    except ConditionInvalid as invalid:
+        where = ".".join(map(str, ("condition", *invalid.path)))
+        yield Problem("condition.invalid", invalid.message, node, where)
+
+
+def _find_mistake(
+    variable: LoopVariable, earlier_labels: set[str], place: str
+) -> tuple[str, str] | None:
+    """Return the key and the message of what is wrong with a loop variable, or None if it is valid."""
     if not variable.label:
-        return f"{place} › Name: enter a value"
+        return "label", f"{place} › Name: enter a value"
     if variable.label in earlier_labels:
-        return f"Duplicate loop variable {variable.label}"
+        return "label", f"Duplicate loop variable {variable.label}"
     if variable.type is None:
-        return f"{place} › Type: choose one"
+        return "var_type", f"{place} › Type: choose one"
     if variable.value_type not in ("constant", "variable"):
-        return f"{place} › Source of the value: choose one"
+        return "value_type", f"{place} › Source of the value: choose one"
     if variable.source == ():
-        return f"{place} › Value: choose a variable"
+        return "value", f"{place} › Value: choose a variable"
     try:
         if variable.source is None:
             variable.parse_constant()
     except ValueMismatch:
-        return f"{place} › Value is not of the type {variable.type}"
+        return "value", f"{place} › Value is not of the type {variable.type}"
     return None

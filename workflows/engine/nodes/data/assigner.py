@@ -5,7 +5,8 @@ Each assignment of a node reads the results of the previous ones, and none takes
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from typing import Any, Final
 
 from workflows.engine.appearance import Data, get_variable_name, iter_objects, join_names
 from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
@@ -42,6 +43,21 @@ class AssignerConfig(NodeConfig):
     value: Any = None  # xworkflow: a constant instead of the source
 
 
+class Part(StrEnum):
+    """The parts of an assignment, by their keys in ``items``."""
+
+    TARGET = "variable_selector"
+    OPERATION = "operation"
+    VALUE = "value"
+
+
+_OLD_FIELDS: Final[Mapping[Part, str]] = {
+    Part.TARGET: "assigned_variable_selector",
+    Part.OPERATION: "write_mode",
+    Part.VALUE: "input_variable_selector",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """One assignment of a node, in whichever form the document writes it."""
@@ -63,18 +79,19 @@ class Assignment:
             return None
         return tuple(self.operand) if _is_selector(self.operand) else None
 
-    def find_mistake(self) -> str | None:
-        """Return the message for an assignment that no run can execute."""
+    def find_mistake(self) -> tuple[Part, str] | None:
+        """Return the part of an assignment that no run can execute, and what to do about it."""
         if not self.target:
-            return "choose a variable"
+            return Part.TARGET, "choose a variable"
         if len(self.target) != 2 or self.target[0] in (SYSTEM, ENVIRONMENT):
-            return "choose a conversation variable or a loop variable"
+            return Part.TARGET, "choose a conversation variable or a loop variable"
         try:
             find_operation(self.operation)
         except OperationInvalid:
-            return "choose an operation"
+            return Part.OPERATION, "choose an operation"
         is_value = self.source == VARIABLE and self.has_operand and bool(self.operand)
-        return "choose a variable" if is_value and not _is_selector(self.operand) else None
+        is_wrong = is_value and not _is_selector(self.operand)
+        return (Part.VALUE, "choose a variable") if is_wrong else None
 
     def find_gap(self) -> str | None:
         """Return what to do about a value that is not there. A run leaves the variable as it is, which nobody wants."""
@@ -127,13 +144,15 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
         if problems:
             return problems
         for index, assignment in enumerate(self.prepare(spec)):
-            target, operand = _locate(spec, index)
             if mistake := assignment.find_mistake():
-                message = f"Assignment {index + 1}: {mistake}"
-                problems.append(Problem("assigner.invalid", message, spec.id, target))
+                part, advice = mistake
+                message = f"Assignment {index + 1}: {advice}"
+                field = _locate(spec, index, part)
+                problems.append(Problem("assigner.invalid", message, spec.id, field))
             elif gap := assignment.find_gap():
                 message = f"Assignment {index + 1} › Value: {gap}"
-                problems.append(build_warning("config.empty", message, spec.id, operand))
+                field = _locate(spec, index, Part.VALUE)
+                problems.append(build_warning("config.empty", message, spec.id, field))
         return problems
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -158,12 +177,9 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
         return NodeResult(inputs=inputs, writes=writes)
 
 
-def _locate(spec: NodeSpec, index: int) -> tuple[str, str]:
-    """Return the fields of an assignment and of its value, in the form of the document's age."""
-    if "items" in spec.data:
-        return f"items.{index}", f"items.{index}.value"
-    target = "assigned_variable_selector"
-    return target if target in spec.data else "items", "input_variable_selector"
+def _locate(spec: NodeSpec, index: int, part: Part) -> str:
+    """Return the field of a part of an assignment, in the form of the document's age."""
+    return f"items.{index}.{part}" if "items" in spec.data else _OLD_FIELDS[part]
 
 
 def _is_selector(operand: Json) -> bool:

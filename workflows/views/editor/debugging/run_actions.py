@@ -90,11 +90,13 @@ def resume(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def last_step(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
     """Show the node's step in the requested run, or in the newest run with such a step.
 
-    ``part``: inputs, outputs or all (which is the default).
+    ``part``: inputs, outputs, explanation (everything that happened, without the commands), or all (which is the default).
     """
     principal, workflow = find_workflow(request, workflow_id)
     context = build_step_context(principal, workflow, node_key, read_text(request.GET, "run"))
-    context["part"] = read_text(request.GET, "part") or "all"
+    part = read_text(request.GET, "part") or "all"
+    context["part"] = "all" if part == "explanation" else part
+    context["has_commands"] = part == "all"
     return render(request, "editor/debugging/_run_step.html", context)
 
 
@@ -135,7 +137,7 @@ def edit_step(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse
     except WorkflowFault as fault:
         error = str(fault)
     context = build_step_context(principal, run.workflow, node_key, str(run.pk))
-    context |= {"part": "all", "edit_error": error}
+    context |= {"part": "all", "has_commands": True, "edit_error": error}
     return render(request, "editor/debugging/_run_step.html", context, status=422 if error else 200)
 
 
