@@ -192,19 +192,25 @@ class PageForm(forms.Form):
 
 
 class ImportForm(PageForm):
-    """A document that is either pasted or uploaded."""
+    """A document that is either uploaded or pasted."""
 
+    file = forms.FileField(
+        label=_("File"),
+        required=False,
+        allow_empty_file=True,  # it gets a sentence of its own
+        widget=forms.FileInput(
+            attrs={
+                "accept": ".yml,.yaml,.json",
+                "class": "visually-hidden",  # its label is the area to drop files on
+                "aria-describedby": "import-accepted",
+            }
+        ),
+    )
     document = forms.CharField(
-        label=_("Document (YAML or JSON)"),
+        label=_("Or paste a document (YAML or JSON)"),
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 10, "spellcheck": "false", "class": "mono"}),
-    )
-    file = forms.FileField(
-        label=_("Or select a file"),
-        required=False,
-        allow_empty_file=True,  # it gets a sentence of its own
-        widget=forms.FileInput(attrs={"accept": ".yml,.yaml,.json"}),
     )
     name = forms.CharField(
         label=_("Name"),

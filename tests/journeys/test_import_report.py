@@ -186,6 +186,28 @@ def test_file_dropped_on_the_page_of_the_import_is_imported(signed_in: Page) -> 
     look(page, "kind-replaced")
 
 
+def test_chosen_files_are_listed_and_what_is_wrong_is_left_out(signed_in: Page) -> None:
+    page = signed_in
+    page.goto("/workflows/import/")
+    field = page.get_by_label("Select files, or drop them here")
+    field.focus()
+    expect(field).to_be_focused()  # the button is a field that the keyboard reaches
+
+    drop(page, "[data-drop]", {"one.yml": DOCUMENT, "empty.yml": "", "manual.pdf": PDF})
+
+    rows = page.get_by_role("list", name="Chosen files").get_by_role("listitem")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(0).locator(".file-error")).to_be_hidden()
+    expect(rows.nth(1)).to_contain_text("The file is empty.")
+    expect(rows.nth(2)).to_contain_text("This is no workflow.")
+    look(page, "chosen")
+    rows.nth(2).get_by_role("button", name="Remove").click()
+    expect(rows).to_have_count(2)
+
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("heading", name="Requirements")).to_be_visible()
+
+
 PDF = "%PDF-1.7 \x00\x01"
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -218,6 +219,39 @@ def test_node_in_an_iteration_reads_the_current_item_and_nodes_before_it_there()
     assert each["output_selector"] == ["ask", "text"]  # of the first node that makes a text
     assert store.items["ask"].data["prompt_template"][1]["text"] == "{{#each.item#}}"
     assert store.items["show"].data["variables"][0]["value_selector"] == ["ask", "text"]
+
+
+@pytest.mark.parametrize(
+    ("before", "reference"), [("start", "{{#sys.query#}}"), ("llm", "{{#llm.text#}}")]
+)
+def test_question_to_a_person_asks_to_check_the_text_before_it(before: str, reference: str) -> None:
+    store = build_store(Mode.CHAT)
+    add(store, "llm", "llm", "start")
+    asked: list[str] = []
+
+    def translate(text: str) -> str:
+        asked.append(text)
+        return f"ü {text}"
+
+    node = {"id": "ask", "kind": "human-input", "x": 0, "y": 0, "data": {}}
+    ops = [
+        {"op": "add", "node": node},
+        {"op": "connect", "edge": {"source": before, "target": "ask"}},
+    ]
+    perform(store, read_ops(ops), replace(context("fresh"), translate=translate))
+
+    data = store.items["ask"].data
+    assert data["form_content"] == f"ü Please check this.\n\n{reference}"
+    assert [button["title"] for button in data["user_actions"]] == ["ü Submit"]
+    assert {"Please check this.", "Submit"} <= set(asked)
+
+
+def test_question_to_a_person_in_a_workflow_without_a_form_is_not_empty() -> None:
+    store = InMemoryStore(Document(Mode.WORKFLOW, (NodeSpec("start", "start", {}),), ()))
+
+    add(store, "human-input", "ask", "start")
+
+    assert store.items["ask"].data["form_content"] == "Please check this."
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,33 @@ def test_nothing_pasted_asks_for_something(alice: Person):
     assert "Paste a document or select a file." in text_of(answer)
 
 
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "The file is empty."),
+        (b"\xff\xfe name", "The file is not UTF-8 text."),
+        (b"nodes: [1", "can&#x27;t be read"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_with_its_name(
+    alice: Person, content: bytes, reason: str
+):
+    answer = alice.client.post(IMPORT, {"file": SimpleUploadedFile("weather.yml", content)})
+
+    assert answer.status_code == 422
+    page = text_of(answer)
+    assert "weather.yml can't be imported" in page
+    assert reason in page or reason.replace("&#x27;", "'") in page
+
+
+def test_import_page_has_an_area_to_drop_files_on(alice: Person):
+    page = text_of(alice.client.get(IMPORT))
+
+    area = page[page.index("data-drop") :]
+    assert 'type="file"' in area[: area.index("</label>")]
+    assert "Select files, or drop them here" in page
+
+
 def test_document_of_a_newer_version_waits_for_a_yes(alice: Person):
     newer = pasted(SAMPLES[0].source.replace("version: 0.6.0", "version: 9.0.0", 1))
 

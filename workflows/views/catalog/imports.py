@@ -26,6 +26,7 @@ from workflows.templatetags.problems import describe_with_location
 from workflows.views.catalog.folder_location import get_location
 from workflows.views.catalog.other_files import OtherFile, build_other_file, find_other_file
 from workflows.views.request_context import find_workflow, get_form_data, is_htmx
+from workflows.views.script_texts import translate_texts
 
 
 MAX_FILES: Final = 30  # that are imported at once
@@ -81,6 +82,9 @@ def _render_import_page(
     other = other or (_find_other_upload(request, upload) if upload else None)
     form = ImportForm(get_form_data(request), request.FILES or None) if not other else ImportForm()
     result, has_errors = ImportResult(), bool(form.errors)
+    if upload and form.non_field_errors():  # said with the name of the file
+        result = ImportResult(problems=tuple(map(str, form.non_field_errors())))
+        form = ImportForm()
     if request.method == "POST" and not has_errors and not other:
         result = _import_text(
             request,
@@ -100,6 +104,8 @@ def _render_import_page(
     context = {
         "form": form,
         "problems": result.problems,
+        "file_name": upload.name if upload else "",
+        "words": translate_texts("file_drop.js") | translate_texts("common/format.js"),
         "pending": result.pending,
         "other": other,
         "workflow": workflow,

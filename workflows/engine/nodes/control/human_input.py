@@ -14,10 +14,11 @@ from pydantic import Field as Bounded
 from workflows.engine.answerers import MAX_ANSWERERS, Answerer, build_keys, find_incomplete_rows
 from workflows.engine.appearance import Data, HandleLabel, iter_objects
 from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
+from workflows.engine.initial_values import Surroundings
 from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.problems import Problem, build_warning
-from workflows.engine.language.templating import Template
+from workflows.engine.language.templating import Template, format_reference
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.runtime.waits import BY_LINK, Answer, Wait, is_from_outside
 from workflows.engine.text_rendering import as_markdown, as_text
@@ -98,8 +99,13 @@ class HumanInputConfig(NodeConfig):
         return min(self.timeout * _HOURS[self.timeout_unit], _MAX_HOURS) * 3600
 
 
+_SUBMIT: Final = gettext_noop("Submit")
 # The buttons of a node that has not been given any yet.
-_NEW_ACTIONS: Final[list[Json]] = [{"id": "submit", "title": "Submit", "button_style": "primary"}]
+_NEW_ACTIONS: Final[list[dict[str, Json]]] = [
+    {"id": "submit", "title": _SUBMIT, "button_style": "primary"}
+]
+# What a new node asks before anybody has written a message: it fits whatever text comes below it.
+NEW_MESSAGE: Final = gettext_noop("Please check this.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +170,13 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
         }
         return {**actions, TIMEOUT_HANDLE: HandleLabel(Phrase(gettext_noop("Timeout")))}
 
-    def build_initial_data(self, text: Selector) -> Data:
-        return {"form_content": f"{{{{#{'.'.join(text)}#}}}}"}
+    def build_surrounding_data(self, surroundings: Surroundings) -> Data:
+        """Return a request to check the text before the node, and its button, in the language of who edits."""
+        message = surroundings.translate(NEW_MESSAGE)
+        text = surroundings.text or surroundings.message
+        content = f"{message}\n\n{format_reference(text)}" if text else message
+        button = {**_NEW_ACTIONS[0], "title": surroundings.translate(_SUBMIT)}
+        return {"form_content": content, "user_actions": [button]}
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
