@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.canvas_document import edge, node, workflow
+from tests.journeys.canvas_document import edge, node, note, workflow
 from tests.journeys.drawing import Board, load_board, touches
 
 
 pytestmark = pytest.mark.browser
 
 NAMES = ("Collect", "Sort", "Report", "Send")
+SCALE = "() => mnemoflow.editor.canvas.viewport.k"
 FONT_SIZE = """() => {
   const title = document.querySelector("wf-node .wf-names > b");
   return parseFloat(getComputedStyle(title).fontSize) * mnemoflow.editor.canvas.viewport.k;
@@ -24,9 +25,16 @@ LATE_ANSWER = """() => {
 END_RUN = "() => mnemoflow.editor.emit('run-over', { id: 'some-run', status: 'succeeded' })"
 
 
-def chain(*names: str) -> dict[str, Any]:
+def chain(*names: str, in_row: int = 2) -> dict[str, Any]:
     nodes = [
-        node(f"n{i}", "template-transform", name, i * 320, 0, template="x")
+        node(
+            f"n{i}",
+            "template-transform",
+            name,
+            i % in_row * 400,
+            i // in_row * 160,
+            template="x",
+        )
         for i, name in enumerate(names)
     ]
     edges = [edge(f"n{i}", f"n{i + 1}") for i in range(len(names) - 1)]
@@ -36,10 +44,32 @@ def chain(*names: str) -> dict[str, Any]:
 @pytest.fixture
 def phone(signed_in: Page) -> Board:
     """A workflow that is open on a phone, its canvas in view."""
-    signed_in.set_viewport_size({"width": 390, "height": 844})
-    board = load_board(signed_in, chain(*NAMES))
-    signed_in.locator(".ed-bar [data-view=canvas]").click()
+    return open_on_a_phone(signed_in, chain(*NAMES))
+
+
+def open_on_a_phone(page: Page, document: dict[str, Any]) -> Board:
+    page.set_viewport_size({"width": 390, "height": 844})
+    board = load_board(page, document)
+    page.locator(".ed-bar [data-view=canvas]").click()
     return board
+
+
+def test_wide_graph_begins_at_its_start_and_one_button_shows_all_of_it(signed_in: Page):
+    wide = chain(*NAMES, in_row=len(NAMES))
+    wide["workflow"]["graph"]["nodes"] += [
+        node("begin", "start", "Begin", -400, 0, variables=[]),
+        note("aside", -1400, 0, "What this is about"),
+    ]
+    page = open_on_a_phone(signed_in, wide).page
+
+    expect(page.locator('wf-node[data-id="begin"]')).to_be_in_viewport(ratio=0.99)
+    assert page.evaluate(SCALE) >= 0.45
+    assert page.evaluate(FONT_SIZE) >= 8
+
+    page.get_by_role("button", name="Whole graph").click()
+
+    for card in page.locator("wf-node").all():
+        expect(card).to_be_in_viewport(ratio=0.99)
 
 
 def test_small_graph_is_all_in_view_with_titles_that_can_be_read(phone: Board):

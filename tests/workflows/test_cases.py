@@ -366,6 +366,38 @@ def test_last_conversation_is_saved_as_a_test_with_its_turns(alice: Person, chat
 
 
 @pytest.mark.django_db
+def test_conversation_that_is_seen_is_saved_and_not_a_newer_one(alice: Person, chat):
+    place = reverse("workflows:new_test", args=[chat.pk])
+    seen, newer = (make_conversation(alice, chat, key=key) for key in ("seen", "newer"))
+    for conversation, query in ((seen, "How old is Rome?"), (newer, "And Athens?")):
+        make_run(
+            alice,
+            chat,
+            conversation=conversation,
+            system={"query": query},
+            outputs={"answer": "old"},
+            status="succeeded",
+            finished_at=timezone.now(),
+        )
+
+    pages = [
+        markup_of(alice.client.get(place, {"last": "", "conversation": key, "person": ""}))
+        for key in ("seen", "newer", "", "unknown")
+    ]
+
+    said = [[query in page for query in ("How old is Rome?", "And Athens?")] for page in pages]
+    assert said == [[True, False], [False, True], [False, False], [False, False]]
+    assert ["There is no conversation yet." in page for page in pages] == [False, False, True, True]
+
+
+@pytest.mark.django_db
+def test_button_sends_the_conversation_that_the_chat_shows(alice: Person, chat):
+    page = markup_of(alice.client.get(reverse("workflows:tests", args=[chat.pk])))
+
+    assert 'hx-include="#chat-place"' in page
+
+
+@pytest.mark.django_db
 def test_empty_list_offers_the_conversation_before_a_command(alice: Person, chat):
     page = markup_of(alice.client.get(reverse("workflows:tests", args=[chat.pk])))
 

@@ -6,7 +6,7 @@ They are the cases of a data set that belongs to the workflow; a run of them is 
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
-from django.db.models import F, Window
+from django.db.models import F, QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
@@ -16,7 +16,15 @@ from accounts.tenancy import reading, tenant
 from workflows import permissions
 from workflows.engine.language.document import Json
 from workflows.engine.testing.cases import MAX_TURNS, PERSON, Case, Check, Seed, Turn, read_case
-from workflows.models import DataCase, Evaluation, EvaluationResult, Run, RunEvent, Workflow
+from workflows.models import (
+    Conversation,
+    DataCase,
+    Evaluation,
+    EvaluationResult,
+    Run,
+    RunEvent,
+    Workflow,
+)
 from workflows.models.documents import from_json
 from workflows.services import audit_lines
 from workflows.services.data_sets import cases as data_cases
@@ -43,20 +51,29 @@ def save_case(
     return data_cases.save_case(principal, load_tests(workflow), read_case(dict(spec)), case)
 
 
+def list_conversation_runs(principal: Principal, conversation: Conversation) -> list[Run]:
+    """Return the last ended runs of a conversation that the caller sees, oldest first."""
+    runs = _list_ended_runs(principal, conversation.workflow).filter(conversation=conversation)
+    return list(runs[:MAX_TURNS])[::-1]
+
+
 def list_last_runs(principal: Principal, workflow: Workflow) -> list[Run]:
     """Return the ended runs of the caller's last conversation, oldest first; without conversations, the last run."""
-    runs = Run.objects.visible_to(principal).filter(
-        workflow=workflow,
-        started_by_id=principal.user_id,
-        api_key=None,
-        parent=None,
-        finished_at__isnull=False,
+    own = _list_ended_runs(principal, workflow).filter(
+        started_by_id=principal.user_id, api_key=None
     )
-    last = runs.order_by("-created_at", "-id").first()
+    last = own.first()
     if last is None or last.conversation_id is None:
         return [last] if last is not None else []
-    newest = runs.filter(conversation_id=last.conversation_id).order_by("-created_at", "-id")
-    return list(newest[:MAX_TURNS])[::-1]
+    return list(own.filter(conversation_id=last.conversation_id)[:MAX_TURNS])[::-1]
+
+
+def _list_ended_runs(principal: Principal, workflow: Workflow) -> QuerySet[Run]:
+    """Return the runs that have ended, newest first."""
+    runs = Run.objects.visible_to(principal).filter(
+        workflow=workflow, parent=None, finished_at__isnull=False
+    )
+    return runs.order_by("-created_at", "-id")
 
 
 def build_case_from_runs(runs: Sequence[Run]) -> Case:

@@ -8,7 +8,7 @@ import { isNarrow } from "../../editor/panels.js";
 
 const READABLE = 0.8; // the least scale at which a graph is first shown
 const TABLET_SCALE = 0.5; // the same on a canvas of medium width, where a cut graph says less than a small one
-const PHONE_SCALE = 0.28; // the same on a phone, where titles alone are shown, and large
+const PHONE_SCALE = 0.45; // the same on a phone, where titles alone are shown, and large
 const PHONE_START = 0.5; // the scale of the beginning of a graph that is too wide for a phone
 const LEAST_KEPT = 0.6; // the least scale that a view is zoomed out to when the graph no longer fits
 const MEDIUM_WIDTH = 800; // px
@@ -212,14 +212,17 @@ export class Navigation {
     return overlaps(visible, this.canvas.bounds()) ? { x, y, k } : null;
   }
 
-  /** Show the beginning of the graph: its first node at the left, in the middle if the graph is higher than the window. */
+  /** Show the beginning of the graph: its start at the left, in the middle if the graph is higher than the window. */
   #begin(k) {
     const { canvas } = this;
     const { viewport: v, model } = canvas;
     const b = canvas.bounds();
-    const first = [...model.nodes.values()].filter((node) => node.scope === canvas.stage && !node.isNote).sort((one, other) => one.x - other.x)[0];
+    const nodes = [...model.nodes.values()].filter((node) => node.scope === canvas.stage && !node.isNote);
+    const first = nodes.sort((one, other) => isStart(other) - isStart(one) || one.x - other.x)[0];
     const room = v.height - 2 * START_INSET;
-    const x = b.w * k <= v.width - 2 * START_INSET ? (v.width - b.w * k) / 2 - b.x * k : START_INSET - b.x * k;
+    // What lies before the start, such as a note, gives way if the start would be out of sight behind it.
+    const left = first && (first.x + first.w - b.x) * k > v.width - START_INSET ? first.x : b.x;
+    const x = b.w * k <= v.width - 2 * START_INSET ? (v.width - b.w * k) / 2 - b.x * k : START_INSET - left * k;
     let y = (v.height - b.h * k) / 2 - b.y * k;
     if (b.h * k > room && first) {
       // As near to the middle of the first node as the graph's upper and lower ends allow.
@@ -230,6 +233,9 @@ export class Navigation {
     v.rest();
   }
 }
+
+/** Return whether a run, or a round of a container, begins at the node. */
+const isStart = ({ kind }) => kind === "start" || kind.startsWith("trigger-") || kind.endsWith("-start");
 
 /**
  * Return how far the view must move along one axis to contain a stretch; 0 when it already does. A stretch that is too long

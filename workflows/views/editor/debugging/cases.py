@@ -15,11 +15,13 @@ from workflows import permissions, selectors
 from workflows.engine.errors import DocumentInvalid
 from workflows.errors import WorkflowFault
 from workflows.execution.kinds import load_kinds
-from workflows.models import DataCase, Workflow
+from workflows.models import DataCase, Run, Workflow
 from workflows.services.data_sets.cases import delete_case
 from workflows.services.data_sets.publish_gate import change_gate
 from workflows.services.debugging import cases
 from workflows.services.editor.drafts import load_draft
+from workflows.services.runs.runs import resolve_subject
+from workflows.views.catalog.workflow_page import find_conversation, read_person
 from workflows.views.editor.debugging.case_form import CaseForm, build_form, read_form
 from workflows.views.editor.debugging.check_fields import build_subjects_context
 from workflows.views.request_context import find_run, find_workflow, parse_id, read_text
@@ -65,13 +67,16 @@ def choose_gate(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def new_test(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Show an empty form or one filled from a run (``?run=``) or the last conversation (``?last``), or save the new case."""
+    """Save the new case, or show its form: empty, or filled from a run (``?run=``) or a conversation (``?last``).
+
+    The conversation is the one that the chat beside the form shows, if it sends it along, and otherwise the last one.
+    """
     principal, workflow = find_workflow(request, workflow_id, "edit")
     if request.method == "POST":
         return _save_case(request, principal, workflow, None)
     spec: dict[str, Any] = {"name": "", "turns": [{"checks": []}]}
     if "last" in request.GET:
-        runs = cases.list_last_runs(principal, workflow)
+        runs = _list_runs_to_save(request, principal, workflow)
         if not runs:
             return _render_list(request, principal, workflow, has_nothing_to_save=True)
         spec = cases.dump_case(cases.build_case_from_runs(runs))
@@ -81,6 +86,15 @@ def new_test(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             raise NotFound
         spec = cases.dump_case(cases.build_case_from_run(run))
     return _render_form(request, workflow, None, build_form(spec))
+
+
+def _list_runs_to_save(request: HttpRequest, principal: Principal, workflow: Workflow) -> list[Run]:
+    if "conversation" not in request.GET:
+        return cases.list_last_runs(principal, workflow)
+    subject = resolve_subject(principal, read_person(request.GET) or None).id
+    key = read_text(request.GET, "conversation")
+    conversation = find_conversation(principal, workflow, subject, key)
+    return cases.list_conversation_runs(principal, conversation) if conversation else []
 
 
 @login_required
