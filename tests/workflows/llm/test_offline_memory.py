@@ -102,3 +102,56 @@ def test_earlier_answer_from_memory_is_not_quoted_because_it_may_have_been_forgo
     answer = build_answer(ask("Where do I work?", history=history))
 
     assert answer == PHRASES["en"]["unknown"] + LABELS["en"]
+
+
+HITS = (
+    Hit("I live in Lyon.", score=0.6),
+    Hit("My name is Ana.", score=0.4),
+    Hit("I have a dog called Rollo.", score=0.3),
+    Hit("I like green tea.", score=0.2),
+)
+CHINESE_HITS = (Hit("我住在里昂。"), Hit("我叫安娜。"), Hit("我喜欢绿茶。"))
+LYON, ANA, ROLLO = "“I live in Lyon.”", "“My name is Ana.”", "“I have a dog called Rollo.”"
+
+
+@pytest.mark.parametrize(
+    ("question", "quotes"),
+    [
+        ("Where do I live and what is my name?", f"{LYON} {ANA}"),
+        ("What is my name and where do I live?", f"{ANA} {LYON}"),
+        ("Where do I live? What is my name?", f"{LYON} {ANA}"),
+        ("What's my name, where do I live, and what's my dog called?", f"{ANA} {LYON} {ROLLO}"),
+        ("What are my name and address?", f"{ANA} {LYON}"),
+        ("Where do I live, and what's the name of my dog?", f"{LYON} {ROLLO}"),
+        ("Where do I live and how old am I?", LYON),  # nobody has told the age
+    ],
+)
+def test_each_part_of_a_question_is_answered_from_its_own_memory(
+    question: str, quotes: str
+) -> None:
+    answer = build_answer(ask(question, *HITS))
+
+    assert answer == "I remember: " + quotes + LABELS["en"]
+
+
+@pytest.mark.parametrize("question", ["我住在哪里，我叫什么名字？", "我住在哪里？我叫什么名字？"])
+def test_each_part_of_a_chinese_question_is_answered(question: str) -> None:
+    answer = build_answer(ask(question, *CHINESE_HITS))
+
+    assert answer == PHRASES["zh"]["remember"] + "“我住在里昂。” “我叫安娜。”" + LABELS["zh"]
+
+
+def test_name_that_was_told_without_the_word_is_found() -> None:
+    answer = build_answer(
+        ask(
+            "Where do I live and what is my name?", Hit("I live in Lyon."), Hit("I'm Ana."), HITS[2]
+        )
+    )
+
+    assert answer == f"I remember: {LYON} “I'm Ana.”" + LABELS["en"]
+
+
+def test_words_that_and_joins_are_no_two_questions() -> None:
+    answer = build_answer(ask("How do bread and butter taste?", *HITS))
+
+    assert answer.startswith(PHRASES["en"]["closest"])

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import takewhile
 
 from workflows import memory_app
 from workflows.engine.nodes.agent.react_text import remove_instructions
@@ -202,16 +203,28 @@ def _find_kind(question: str) -> QuestionKind:
 
 
 def _split_question(text: str) -> tuple[str, str]:
-    """Return the last question, or the last paragraph if nothing is asked, and the rest of the message."""
+    """Return the last question, or the last paragraph if nothing is asked, and the rest of the message.
+
+    Questions right before it in its line belong to it: "Where do I live? And what is my name?"
+    """
     sentences = words.split_sentences(text)
     questions = [line for line in sentences if words.is_question(_SPEAKER_PREFIX.sub("", line))]
     if questions:
-        others = [sentence for sentence in sentences if sentence != questions[-1]]
-        return _SPEAKER_PREFIX.sub("", questions[-1]), "\n".join(others)
+        last_line = next(line for line in reversed(text.splitlines()) if questions[-1] in line)
+        run = _list_last_run(words.split_sentences(last_line), questions)
+        others = [sentence for sentence in sentences if sentence not in run]
+        return _SPEAKER_PREFIX.sub("", " ".join(run)), "\n".join(others)
     paragraphs = [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
     if not paragraphs:
         return "", ""
     return _SPEAKER_PREFIX.sub("", paragraphs[-1]), "\n".join(paragraphs[:-1])
+
+
+def _list_last_run(sentences: Sequence[str], questions: Sequence[str]) -> list[str]:
+    """Return the last question of a line, with those that come right before it."""
+    last = max(index for index, sentence in enumerate(sentences) if sentence == questions[-1])
+    before = takewhile(questions.__contains__, reversed(sentences[:last]))
+    return [*reversed([*before]), sentences[last]]
 
 
 def _normalize(text: str) -> str:

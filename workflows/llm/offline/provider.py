@@ -32,6 +32,8 @@ _MAX_LENGTH = 400  # characters of a quoted sentence
 # A memory with this share of the question answers it by its words; the first recalled one needs less.
 _SUFFICIENT_COVERAGE = 0.3
 _SUFFICIENT_COVERAGE_OF_FIRST = 0.2
+# A part of a question has few words, so that one in common is less often by chance.
+_SUFFICIENT_COVERAGE_OF_PART = 0.25
 # Without such words, recalled memories are quoted whose score is at least this share of the best one's.
 _NEAR_SCORE = 0.5
 _MEMORIES = (context.RECALLED, context.PROFILE)
@@ -166,19 +168,54 @@ def _answer_question(
 ) -> str:
     question_features = words.extract_features(material.question)
     recalled = [item for item in material.candidates if item.origin == context.RECALLED]
-    if not material.is_current:
-        ranked = _put_history_last(ranked, recalled, question_features)
-    best = _select_best(ranked, question_features)
-    if best and best[0].origin in _MEMORIES and _answers(recalled[:1], question_features):
-        best = recalled[:1]  # a search by meaning and topic ranks better than words alone
-    if best and (best[0].origin not in _MEMORIES or _is_sure(best[0], recalled, question_features)):
-        phrase_name = "prompt" if best[0].origin == context.PROMPT else "remember"
-        return phrases[phrase_name] + _quote(_add_sure(best, ranked, question_features))
+    best = _find_best(material, ranked, recalled, question_features)
+    sure = _list_sure(best, ranked, recalled, question_features)
+    parts = _answer_parts(material)
+    if parts and (not sure or sure[0].origin in _MEMORIES):
+        # The memories of all parts, or else what the whole question has besides.
+        answered = [candidate for part in parts for candidate in part]
+        sure = answered if all(parts) else [*answered, *sure]
+        return phrases["remember"] + _quote([*dict.fromkeys(sure)][: max(_MAX_QUOTED, len(parts))])
+    if sure:
+        phrase_name = "prompt" if sure[0].origin == context.PROMPT else "remember"
+        return phrases[phrase_name] + _quote(sure)
     # No memory has much of the question, but the workflow recalled these for it, as a search by meaning does. The answer
     # says so, which is better than no answer or a pretended match.
     if recalled:
         return phrases["closest"] + _quote(_list_closest(recalled, best))
     return phrases["unknown"]
+
+
+def _answer_parts(material: Material) -> list[list[Candidate]]:
+    """Return for each part of a question the memories that answer it; nothing if it has one part or none is answered."""
+    parts = words.split_parts(material.question)
+    answers = [_answer_part(part, material) for part in parts] if len(parts) > 1 else []
+    return answers if any(answers) else []
+
+
+def _answer_part(part: str, material: Material) -> list[Candidate]:
+    features = words.extract_features(part)
+    best = _select_best(_rank_candidates(replace(material, question=part)), features)
+    is_answered = (
+        best
+        and best[0].origin in _MEMORIES
+        and words.measure_coverage(features, best[0].features) >= _SUFFICIENT_COVERAGE_OF_PART
+    )
+    return best if is_answered else []
+
+
+def _find_best(
+    material: Material,
+    ranked: Sequence[Candidate],
+    recalled: Sequence[Candidate],
+    question_features: frozenset[str],
+) -> list[Candidate]:
+    if not material.is_current:
+        ranked = _put_history_last(ranked, recalled, question_features)
+    best = _select_best(ranked, question_features)
+    if best and best[0].origin in _MEMORIES and _answers(recalled[:1], question_features):
+        return [*recalled[:1]]  # a search by meaning and topic ranks better than words alone
+    return best
 
 
 def _answers(recalled: Sequence[Candidate], question_features: frozenset[str]) -> bool:
@@ -196,6 +233,20 @@ def _is_sure(
     is_first = bool(recalled) and best is recalled[0]
     coverage = words.measure_coverage(question_features, best.features)
     return coverage >= (_SUFFICIENT_COVERAGE_OF_FIRST if is_first else _SUFFICIENT_COVERAGE)
+
+
+def _list_sure(
+    best: Sequence[Candidate],
+    ranked: Sequence[Candidate],
+    recalled: Sequence[Candidate],
+    question_features: frozenset[str],
+) -> list[Candidate]:
+    """Return the sentences that answer the question, if any does."""
+    if not best:
+        return []
+    if best[0].origin in _MEMORIES and not _is_sure(best[0], recalled, question_features):
+        return []
+    return _add_sure(best, ranked, question_features)
 
 
 def _add_sure(

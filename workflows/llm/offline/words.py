@@ -66,6 +66,21 @@ _CONCEPTS = {
     "妻子 丈夫 儿子 女儿 孩子 妈妈 爸爸",
 }
 _CONCEPT_WEIGHT = 0.6
+# "I'm Ana." tells a name without the word for it.
+_NAME_ALONE = re.compile(r"(?:i'm|i am) [^\W\d_]+[.!]?")
+
+# Between the parts of a question: "Where do I live and what is my name?", "我住在哪里，我叫什么？"
+_PART_END = re.compile(
+    r"(?<=[?？])\s*|\s*[,;]?\s+(?:and|or)\s+(?:also\s+)?|[,;]\s+(?=(?:what|who|where|when|how|which|whose)\b)"
+    r"|[，、；]|(?<=[\u3400-\u9fff])(?:以及|还有|和|与)(?=[\u3400-\u9fff])",
+    re.IGNORECASE,
+)
+
+
+def split_parts(question: str) -> list[str]:
+    """Return the parts of a question that ask for something each."""
+    parts = [part.strip() for part in _PART_END.split(question)]
+    return [part for part in parts if part and extract_features(part)]
 
 
 @lru_cache(maxsize=4096)
@@ -77,6 +92,8 @@ def extract_features(text: str) -> frozenset[str]:
         for word in _WORD.findall(lowered)
         if word not in _IGNORED_WORDS and not _CJK.search(word)
     }
+    if _NAME_ALONE.fullmatch(lowered.strip()):
+        stems |= {"name", "@name"}
     return frozenset(stems | _extract_chinese_pairs(lowered) | _extract_concepts(lowered))
 
 
