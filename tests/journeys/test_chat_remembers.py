@@ -56,8 +56,9 @@ def recalled_in_another_conversation(page: Page) -> None:
     why = page.get_by_role("link", name="Why?").last
     long_after = str(why.get_attribute("href"))
     why.click()
-    expect(page.locator("#insp-last")).to_contain_text(FACT)
-    expect(page.locator("#insp-last").get_by_text("In the prompt").first).to_be_visible()
+    explanation = page.get_by_role("region", name="Why this answer?")
+    expect(explanation).to_contain_text(FACT)
+    expect(explanation.get_by_text("In the prompt").first).to_be_visible()
     page.goto(long_after)
     expect(page.locator("#recalled")).to_contain_text(FACT)
     expect(page.locator("#recalled")).to_contain_text("In the prompt")

@@ -202,14 +202,26 @@ def test_answer_leads_to_its_prompt_and_to_where_it_was_learnt(signed_in: Page) 
         until(page, "succeeded")
     expect(page.locator(".bubble-it").last).to_contain_text("oolong tea")
 
-    page.locator("[data-why]").last.click()
+    why = page.locator("[data-why]").last
+    why.click()
 
-    shown = page.locator("#insp-last")
+    shown = page.get_by_role("region", name="Why this answer?")
     expect(shown).to_contain_text("What do I like?")
     expect(shown.get_by_text("In the prompt").first).to_be_visible()
     expect(shown.locator("[data-learned]", has_text="I like oolong tea").first).to_be_visible()
+    # The conversation stays beside it, and one gesture leads back.
+    expect(why).to_be_in_viewport()
+    expect(page.locator("textarea[name=query]")).to_be_in_viewport()
+    for leave in (why.click, shown.get_by_role("button", name="Close the explanation").click):
+        leave()
+        expect(shown).to_have_count(0)
+        why.click()
+        expect(shown.locator(".run-prompt")).to_be_visible()
+    shown.get_by_role("button", name="Open node").click()
+    expect(page.locator("#insp-last .run-prompt")).to_be_visible()
 
     page.locator("#tab-run").click()
+    expect(shown).to_be_visible()
     page.locator("textarea[name=query]").fill("not sent yet")
     page.reload()
     ready(page)

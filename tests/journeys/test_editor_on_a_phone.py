@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.journeys.canvas_document import edge, node, note, workflow
+from tests.journeys.chatting import say, use_sample
 from tests.journeys.drawing import Board, load_board, touches
 
 
@@ -17,12 +18,6 @@ FONT_SIZE = """() => {
   const title = document.querySelector("wf-node .wf-names > b");
   return parseFloat(getComputedStyle(title).fontSize) * mnemoflow.editor.canvas.viewport.k;
 }"""
-LATE_ANSWER = """() => {
-  const { runs } = mnemoflow.editor;
-  runs.open = () => mnemoflow.editor.panel("log");
-  runs.why({ id: "some-run", status: "succeeded" });
-}"""
-END_RUN = "() => mnemoflow.editor.emit('run-over', { id: 'some-run', status: 'succeeded' })"
 
 
 def chain(*names: str, in_row: int = 2) -> dict[str, Any]:
@@ -154,13 +149,19 @@ def test_views_are_in_one_bar_and_comments_in_the_menu(phone: Board):
     expect(page.get_by_role("banner").get_by_role("button", name="Run")).to_contain_text("Run")
 
 
-def test_view_that_was_chosen_stays_when_a_run_ends(phone: Board):
-    page = phone.page
-    page.locator(".ed-bar [data-view=run]").click()
-    page.evaluate(LATE_ANSWER)
-    expect(page.locator("#editor")).to_have_attribute("data-view", "log")
+def test_explanation_of_an_answer_opens_within_the_chat(signed_in: Page):
+    page = signed_in
+    page.set_viewport_size({"width": 390, "height": 844})
+    use_sample(page, "A chatbot that remembers")
+    say(page, "My bicycle is green.")
+    why = page.locator("[data-why]").last
 
-    page.locator(".ed-bar [data-view=canvas]").click()
-    page.evaluate(END_RUN)
+    why.click()
 
-    expect(page.locator("#editor")).to_have_attribute("data-view", "canvas")
+    explanation = page.get_by_role("region", name="Why this answer?")
+    expect(explanation.locator(".run-prompt")).to_contain_text("My bicycle is green.")
+    expect(page.locator("#editor")).to_have_attribute("data-view", "run")
+    expect(page.get_by_role("textbox", name="Message")).to_be_in_viewport(ratio=1)
+    page.keyboard.press("Escape")
+    expect(explanation).to_have_count(0)
+    expect(why).to_be_focused()

@@ -49,7 +49,7 @@ def explained(page: Page) -> None:
 
     page.locator("[data-why]").last.click()
 
-    shown = page.locator("#insp-last")
+    shown = page.locator("[data-explanation]")
     expect(shown.locator(".run-prompt [data-role=user]").last).to_contain_text(QUESTION)
     expect(shown.locator(".run-prompt")).to_contain_text(FACT)
     memory = shown.locator(".recollection").filter(has_text=FACT).first

@@ -394,3 +394,56 @@ def test_settings_fetched_before_an_edit_bring_back_nothing(signed_in: Page):
 
     assert draft.data("Template")["variables"] == []
     expect(page.locator("#panel-node [data-row=remove]")).to_have_count(0)
+
+
+def test_input_is_named_after_its_label_until_it_has_a_name(editor: Page) -> None:
+    choose(editor, "start")
+    inputs = editor.locator("#panel-node [data-field=variables]")
+    inputs.locator(".insp-add").click()
+    row = inputs.locator("[data-item]").nth(1)
+    label, name = row.get_by_label("Label"), row.get_by_label("Name")
+
+    label.press_sequentially("Größe, Q")
+    expect(name).to_have_value("gro_e_q")
+    label.fill("topic")
+    expect(name).to_have_value("topic_2")
+    name.focus()
+    label.fill("Another label")
+    expect(name).to_have_value("topic_2")
+
+    until(
+        editor,
+        lambda: (
+            [each["variable"] for each in data_of(editor, "start")["variables"]]
+            == ["topic", "topic_2"]
+        ),
+    )
+
+
+def test_rows_without_a_name_are_marked_once_they_are_left(editor: Page) -> None:
+    """Rows of tables that the server never sees say themselves what they lack, others at the control that lacks it."""
+    choose(editor, "code")
+    field = editor.locator("[data-field=outputs]")
+    field.locator(".insp-add").first.click()
+    name = field.locator("[data-entry-name]")
+    expect(name).to_be_focused()
+    expect(name).not_to_have_attribute("aria-invalid", "true")
+
+    editor.locator(".insp-title").focus()
+    expect(name).to_have_attribute("aria-invalid", "true")
+    expect(field.locator("[data-problems] li")).to_have_text(
+        "Row 1: enter a name, or remove the row"
+    )
+    name.fill("total")
+    expect(name).not_to_have_attribute("aria-invalid", "true")
+    expect(field.locator("[data-problems] li", has_text="Row 1")).to_have_count(0)
+
+    choose(editor, "if")
+    cases = editor.locator("[data-field=cases]")
+    cases.locator(".insp-add").last.click()
+    expect(cases.locator(".insp-condition .insp-variable")).to_have_attribute(
+        "aria-invalid", "true"
+    )
+    expect(cases.locator("[data-problems] li")).to_have_text(
+        "Case 1 › Condition 1: choose a variable"
+    )

@@ -281,6 +281,22 @@ def test_last_step_shows_the_prompt_and_what_was_recalled(cast: Cast, workflow: 
     assert "literally" not in shown
 
 
+def test_explanation_of_an_answer_has_what_happened_and_no_commands(
+    cast: Cast, workflow: Workflow
+) -> None:
+    done(cast.alice, workflow)
+    address = reverse("workflows:last_step", args=[workflow.pk, "end"])
+
+    whole, explanation = (
+        text_of(cast.alice.client.get(address, {"part": part})) for part in ("", "explanation")
+    )
+
+    for part in ('data-part="outputs"', "View run"):
+        assert (part in whole, part in explanation) == (True, True), part
+    for part in ("data-run-node", "run-pin"):
+        assert (part in whole, part in explanation) == (True, False), part
+
+
 def test_memory_of_a_run_says_why_what_was_not_searched_for_has_no_score(
     cast: Cast, workflow: Workflow
 ) -> None:

@@ -127,6 +127,24 @@ def test_visitor_chooses_what_to_forget(visitor: Visitor, stranger: Visitor, exe
     assert list_memories(visitor) == {max(entries)}
 
 
+@pytest.mark.usefixtures("judged")
+def test_visitor_forgets_all_that_could_be_meant_with_the_form_of_the_choice(
+    visitor: Visitor, execute: Execute
+):
+    execute(visitor.say("My mobile number is 555-0142."))
+    execute(visitor.say("My office number is also known, it is 555-0199."))
+    run = execute(visitor.say("Please forget my number."))
+
+    turn = visitor.turn(run)
+    (form,) = re.findall(r'<form[^>]*class="memory-choice".*?</form>', turn, re.DOTALL)
+    *single, every = re.findall(r'name="entry"\s+value="([0-9a-f -]+)"', form)
+    assert set(every.split()) == set(single) == list_memories(visitor)
+
+    visitor.post(f"turns/{run.pk}/forget/", entry=every)
+
+    assert list_memories(visitor) == set()
+
+
 def list_memories(visitor: Visitor) -> set[str]:
     text = visitor.get("memory/").content.decode()
     return set(re.findall(r"memory/([0-9a-f-]{36})/forget/", text))

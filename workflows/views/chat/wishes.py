@@ -36,7 +36,9 @@ def restore(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 def apply_choice(request: HttpRequest, principal: Principal, run: Run) -> str:
     """Forget what the person chose, and return a problem or an empty string."""
-    forget_chosen(principal, run=run, entry_ids=request.POST.getlist("entry"))
+    # The button that forgets all of them has their ids in one value.
+    entry_ids = " ".join(request.POST.getlist("entry")).split()
+    forget_chosen(principal, run=run, entry_ids=entry_ids)
     return ""
 
 
