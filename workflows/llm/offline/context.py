@@ -210,8 +210,9 @@ def _split_question(text: str) -> tuple[str, str]:
     sentences = words.split_sentences(text)
     questions = [line for line in sentences if words.is_question(_SPEAKER_PREFIX.sub("", line))]
     if questions:
-        last_line = next(line for line in reversed(text.splitlines()) if questions[-1] in line)
-        run = _list_last_run(words.split_sentences(last_line), questions)
+        lines = [words.split_sentences(line) for line in text.split("\n")]
+        last_line = next(line for line in reversed(lines) if questions[-1] in line)
+        run = _list_last_run(last_line, questions)
         others = [sentence for sentence in sentences if sentence not in run]
         return _SPEAKER_PREFIX.sub("", " ".join(run)), "\n".join(others)
     paragraphs = [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]

@@ -59,13 +59,13 @@ def list_conversation_runs(principal: Principal, conversation: Conversation) -> 
 
 def list_last_runs(principal: Principal, workflow: Workflow) -> list[Run]:
     """Return the ended runs of the caller's last conversation, oldest first; without conversations, the last run."""
-    own = _list_ended_runs(principal, workflow).filter(
+    own_runs = _list_ended_runs(principal, workflow).filter(
         started_by_id=principal.user_id, api_key=None
     )
-    last = own.first()
+    last = own_runs.first()
     if last is None or last.conversation_id is None:
         return [last] if last is not None else []
-    return list(own.filter(conversation_id=last.conversation_id)[:MAX_TURNS])[::-1]
+    return list(own_runs.filter(conversation_id=last.conversation_id)[:MAX_TURNS])[::-1]
 
 
 def _list_ended_runs(principal: Principal, workflow: Workflow) -> QuerySet[Run]:

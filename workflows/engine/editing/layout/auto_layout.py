@@ -10,7 +10,7 @@ from workflows.engine.drawing.layout import Box, arrange_in_layers
 from workflows.engine.editing.apply import require_item
 from workflows.engine.editing.context import Context, compute_box
 from workflows.engine.editing.errors import build_refusal
-from workflows.engine.editing.layout.notes import find_note_places, move_notes_along
+from workflows.engine.editing.layout.notes import find_anchors, move_notes_along
 from workflows.engine.editing.ops import Move, Op, Resize, Tidy
 from workflows.engine.editing.records import Item
 from workflows.engine.editing.store import Store
@@ -34,15 +34,15 @@ def expand_tidy(store: Store, op: Tidy, context: Context) -> Iterator[Op]:
     items = [require_item(store, id_) for id_ in dict.fromkeys(op.ids)]
     for parent in dict.fromkeys(item.parent for item in items):
         siblings = [item for item in items if item.parent == parent and not item.is_note]
-        places = find_note_places(store, parent, context)
+        anchors = find_anchors(store, parent, context)
         yield from _arrange_items(store, siblings, keep_corner=True)
         arranged = {item.id for item in siblings}
-        yield from move_notes_along(store, parent, places, arranged, context, _get_corner(parent))
+        yield from move_notes_along(store, parent, anchors, arranged, context, _get_corner(parent))
 
 
 def _arrange_scope(store: Store, parent: str | None, context: Context) -> Iterator[Op]:
     children = [item for item in store.list_children(parent) if not item.is_note]
-    places = find_note_places(store, parent, context)
+    anchors = find_anchors(store, parent, context)
     for item in children:
         if context.is_container(item):
             yield from _arrange_scope(store, item.id, context)
@@ -51,7 +51,7 @@ def _arrange_scope(store: Store, parent: str | None, context: Context) -> Iterat
     children = [item for item in store.list_children(parent) if not item.is_note]
     yield from _arrange_items(store, children, keep_corner=parent is None)
     arranged = {item.id for item in children}
-    yield from move_notes_along(store, parent, places, arranged, context, _get_corner(parent))
+    yield from move_notes_along(store, parent, anchors, arranged, context, _get_corner(parent))
 
 
 def _get_corner(parent: str | None) -> tuple[float, float] | None:

@@ -19,7 +19,7 @@ GAP: Final = 16.0  # between a note that gives way and what it gives way to
 
 
 @dataclass(frozen=True, slots=True)
-class NotePlace:
+class NoteAnchor:
     """The node that a note is nearest to, and where the note lies from there."""
 
     note: str
@@ -29,26 +29,26 @@ class NotePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupPlace:
+class GroupAnchor:
     """The nodes inside a coloured group, and how far its frame reaches beyond them on each side."""
 
     note: str
     nodes: tuple[str, ...]
-    left: float
-    top: float
-    right: float
-    bottom: float
+    margin_left: float
+    margin_top: float
+    margin_right: float
+    margin_bottom: float
 
 
 @dataclass(frozen=True, slots=True)
-class NotePlaces:
+class Anchors:
     """Where the notes of a scope lie, before its nodes are arranged."""
 
-    notes: tuple[NotePlace, ...]
-    groups: tuple[GroupPlace, ...]
+    notes: tuple[NoteAnchor, ...]
+    groups: tuple[GroupAnchor, ...]
 
 
-def find_note_places(store: Store, parent: str | None, context: Context) -> NotePlaces:
+def find_anchors(store: Store, parent: str | None, context: Context) -> Anchors:
     nodes, notes = _list_frames(store, parent, context)
     groups = tuple(
         _describe_group(note.id, frame, inside)
@@ -56,18 +56,18 @@ def find_note_places(store: Store, parent: str | None, context: Context) -> Note
         if note.data.get("group") is True and (inside := _select_inside(nodes, frame))
     )
     group_ids = {group.note for group in groups}
-    places = tuple(
+    anchors = tuple(
         _describe_note(note.id, frame, nodes)
         for note, frame in notes
         if nodes and note.id not in group_ids
     )
-    return NotePlaces(places, groups)
+    return Anchors(anchors, groups)
 
 
 def move_notes_along(
     store: Store,
     parent: str | None,
-    places: NotePlaces,
+    anchors: Anchors,
     arranged: Collection[str],
     context: Context,
     corner: tuple[float, float] | None = None,
@@ -75,19 +75,19 @@ def move_notes_along(
     """Yield what brings the notes back to the ``arranged`` nodes. Nothing may lie before the ``corner`` of a container."""
     nodes, notes = _list_frames(store, parent, context)
     notes_by_id = {note.id: (note, frame) for note, frame in notes}
-    for group in places.groups:
+    for group in anchors.groups:
         if not set(group.nodes).isdisjoint(arranged):
             yield from _enclose(notes_by_id[group.note][0], group, nodes)
-    placed: list[Frame] = []
-    for place in places.notes:
-        note, frame = notes_by_id[place.note]
+    earlier_frames: list[Frame] = []
+    for anchor in anchors.notes:
+        note, frame = notes_by_id[anchor.note]
         obstacles = [*nodes.values()]
-        if place.node in arranged:
-            node = nodes[place.node]
-            frame = Frame(node.x + place.x, node.y + place.y, frame.width, frame.height)
-            obstacles += placed
+        if anchor.node in arranged:
+            node = nodes[anchor.node]
+            frame = Frame(node.x + anchor.x, node.y + anchor.y, frame.width, frame.height)
+            obstacles += earlier_frames
         frame = find_free_place(frame, obstacles, corner)
-        placed.append(frame)
+        earlier_frames.append(frame)
         if (note.x, note.y) != (frame.x, frame.y):
             yield Move(note.id, frame.x, frame.y)
 
@@ -102,8 +102,8 @@ def find_free_place(
         sides = _SIDES_WITHIN
     if not any(frame.overlaps(each) for each in obstacles):
         return frame
-    places = [_slide(frame, obstacles, move) for move in sides]
-    return min(places, key=lambda place: abs(place.x - frame.x) + abs(place.y - frame.y))
+    candidates = [_slide(frame, obstacles, move) for move in sides]
+    return min(candidates, key=lambda each: abs(each.x - frame.x) + abs(each.y - frame.y))
 
 
 def _slide(
@@ -144,9 +144,9 @@ def _list_frames(
     return nodes, [(item, frame) for item, frame in framed if item.is_note]
 
 
-def _describe_note(note: str, frame: Frame, nodes: Mapping[str, Frame]) -> NotePlace:
+def _describe_note(note: str, frame: Frame, nodes: Mapping[str, Frame]) -> NoteAnchor:
     node = min(nodes, key=lambda id_: (_measure_distance(frame, nodes[id_]), id_))
-    return NotePlace(note, node, frame.x - nodes[node].x, frame.y - nodes[node].y)
+    return NoteAnchor(note, node, frame.x - nodes[node].x, frame.y - nodes[node].y)
 
 
 def _measure_distance(frame: Frame, other: Frame) -> float:
@@ -167,9 +167,9 @@ def _select_inside(nodes: Mapping[str, Frame], frame: Frame) -> dict[str, Frame]
     }
 
 
-def _describe_group(note: str, frame: Frame, inside: Mapping[str, Frame]) -> GroupPlace:
+def _describe_group(note: str, frame: Frame, inside: Mapping[str, Frame]) -> GroupAnchor:
     around = _surround(inside.values())
-    return GroupPlace(
+    return GroupAnchor(
         note,
         tuple(inside),
         around.x - frame.x,
@@ -179,11 +179,11 @@ def _describe_group(note: str, frame: Frame, inside: Mapping[str, Frame]) -> Gro
     )
 
 
-def _enclose(note: Item, group: GroupPlace, nodes: Mapping[str, Frame]) -> Iterator[Op]:
+def _enclose(note: Item, group: GroupAnchor, nodes: Mapping[str, Frame]) -> Iterator[Op]:
     around = _surround([nodes[id_] for id_ in group.nodes])
-    x, y = around.x - group.left, around.y - group.top
-    width = around.width + group.left + group.right
-    height = around.height + group.top + group.bottom
+    x, y = around.x - group.margin_left, around.y - group.margin_top
+    width = around.width + group.margin_left + group.margin_right
+    height = around.height + group.margin_top + group.margin_bottom
     if (note.width, note.height) != (width, height):
         yield Resize(note.id, width, height)
     if (note.x, note.y) != (x, y):

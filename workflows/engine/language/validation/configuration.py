@@ -70,12 +70,11 @@ def _find_empty_fields(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
             yield build_warning("config.empty", message, node=node.id, field=field.name)
 
 
-def _leave_out_reported(rows: Iterable[Problem], reported: Iterable[Problem]) -> Iterator[Problem]:
+def _leave_out_reported(rows: Iterable[Problem], problems: Iterable[Problem]) -> Iterator[Problem]:
     """Yield the problems of rows at whose control the kind has found none."""
-    places = [problem.field for problem in reported if problem.field]
+    fields = [f"{problem.field}." for problem in problems if problem.field]
     for row in rows:
-        where = f"{row.field}."
-        if not any(where.startswith(f"{place}.") for place in places):
+        if not any(f"{row.field}.".startswith(field) for field in fields):
             yield row
 
 

@@ -11,7 +11,7 @@ from workflows.engine.language.problems import Problem, build_warning
 
 
 Path = tuple[int | str, ...]
-# A place inside a field's value that lacks something, and what to do about it.
+# The path inside a field's value of something that is missing, and what to do about it.
 Gap = tuple[Path, str]
 
 _ENTER: Final = "enter a value"
@@ -25,8 +25,8 @@ _PAIR_TYPES: Final = ("form-data", "x-www-form-urlencoded")
 def find_empty_rows(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
     """Yield a warning for each row that lacks what it needs. A row of a table that is all empty has no effect."""
     for path, field, value in _iter_values(kind.fields, node.data):
-        for place, advice in _FINDERS[field.widget](value):
-            where = (*path, *place)
+        for inner_path, advice in _FINDERS[field.widget](value):
+            where = (*path, *inner_path)
             message = f"{build_field_label(where, kind.fields)}: {advice}"
             yield build_warning(
                 "config.empty", message, node=node.id, field=".".join(map(str, where))
@@ -80,8 +80,8 @@ def _find_unchosen_entries(selectors: Json) -> Iterator[Gap]:
 
 def _find_unnamed_groups(settings: Json) -> Iterator[Gap]:
     if isinstance(settings, Mapping) and settings.get("group_enabled"):
-        for place, advice in _find_rows_without("group_name")(settings.get("groups")):
-            yield ("groups", *place), advice
+        for path, advice in _find_rows_without("group_name")(settings.get("groups")):
+            yield ("groups", *path), advice
 
 
 def _find_nameless_pairs(source: Json) -> Iterator[Gap]:
@@ -104,8 +104,8 @@ def _find_nameless_pairs(source: Json) -> Iterator[Gap]:
 
 def _find_nameless_fields(body: Json) -> Iterator[Gap]:
     if isinstance(body, Mapping) and body.get("type") in _PAIR_TYPES:
-        for place, advice in _find_nameless_pairs(body.get("data")):
-            yield ("data", *place), advice
+        for path, advice in _find_nameless_pairs(body.get("data")):
+            yield ("data", *path), advice
 
 
 def _iter_rows(rows: Json) -> Iterator[tuple[int, Json]]:
