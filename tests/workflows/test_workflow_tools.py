@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -181,7 +182,7 @@ class Children:
     """Answers every call in the same way, and notes the calls."""
 
     def __init__(self, answer: SubRunResult | Exception) -> None:
-        self.answer, self.calls = answer, list[tuple[str, Mapping[str, Any], str, bool]]()
+        self.answer, self.calls = answer, list[tuple[str, Mapping[str, Any], str, bool, bool]]()
 
     async def run(
         self,
@@ -190,8 +191,9 @@ class Children:
         *,
         idempotency_key: str,
         is_untrusted: bool = False,
+        is_chosen: bool = False,
     ) -> SubRunResult:
-        self.calls.append((reference, inputs, idempotency_key, is_untrusted))
+        self.calls.append((reference, inputs, idempotency_key, is_untrusted, is_chosen))
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
@@ -221,7 +223,16 @@ def test_call_answers_with_the_outputs_or_the_reason(
     got = asyncio.run(run_workflow_tool(children, TOOL, {"topic": "x"}, idempotency_key="k"))
 
     assert got == result
-    assert children.calls == [("sum", {"topic": "x"}, "k", True)]  # a model wrote the inputs
+    assert children.calls == [("sum", {"topic": "x"}, "k", True, False)]  # a model wrote the inputs
+
+
+def test_child_is_told_that_outside_text_may_have_chosen_the_call() -> None:
+    children = Children(SubRunResult("r", "succeeded", {"text": "short"}))
+    tool = replace(TOOL, is_chosen=True)
+
+    asyncio.run(run_workflow_tool(children, tool, {}, idempotency_key="k"))
+
+    assert children.calls == [("sum", {}, "k", True, True)]
 
 
 def test_call_of_a_workflow_that_is_gone_fails() -> None:

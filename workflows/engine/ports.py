@@ -391,12 +391,13 @@ class SubWorkflowPort(Protocol):
         *,
         idempotency_key: str,
         is_untrusted: bool = False,
+        is_chosen: bool = False,
     ) -> SubRunResult:
         """Run a workflow to its end. ``reference`` is its slug or its id.
 
         The first call with an idempotency key starts the child, and a later attempt at the calling run gets the same
         child; further calls within one attempt, which are retries, start new ones. ``is_untrusted`` says that the
-        inputs may contain untrusted content.
+        inputs may contain untrusted content, and ``is_chosen`` that such content may have decided that the workflow runs.
 
         Raises SubWorkflowUnavailable, NestingNotAllowed or InputRejected if no child can be started, and StepWaiting if
         the child is paused: the calling run then pauses, too, until the child has ended.

@@ -71,6 +71,8 @@ class Tool:
     settings: Mapping[str, Json] = field(default_factory=dict)
     # Is another one as soon as the same call would do something else: at another address, or with another account.
     version: str = ""
+    # Untrusted content may have decided about this call.
+    is_chosen: bool = False
     # A person's answer to what the tool asked when the same call was made before.
     reply: "ToolReply | None" = None
 

@@ -292,9 +292,12 @@ class _Attempt:
         )
 
     def _list_untrusted(self) -> Collection[str]:
-        if not self.acting.row["has_untrusted_inputs"]:
-            return self.setup.untrusted
-        return (*self.setup.untrusted, *self.prepared.plan.input_sources)
+        row = self.acting.row
+        starts = self.prepared.plan.list_untrusted_starts(
+            has_untrusted_inputs=row["has_untrusted_inputs"],
+            is_chosen=row["is_chosen_by_untrusted"],
+        )
+        return (*self.setup.untrusted, *starts)
 
     async def _load_history(
         self,

@@ -143,6 +143,10 @@ class Run(Personal):
     has_untrusted_inputs = models.BooleanField(
         _("has untrusted inputs"), default=False, db_default=False
     )
+    # Whether such content may have decided that this child run was started.
+    is_chosen_by_untrusted = models.BooleanField(
+        _("chosen by untrusted content"), default=False, db_default=False
+    )
     has_untrusted_outputs = models.BooleanField(
         _("has untrusted outputs"), default=False, db_default=False
     )

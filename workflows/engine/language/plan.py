@@ -104,11 +104,18 @@ class Plan:
     def mode(self) -> str:
         return self.document.mode
 
-    @property
-    def input_sources(self) -> tuple[str, ...]:
-        """Return the ids under which nodes read what the caller of a run sent: the start node, and a chat's message."""
+    def list_untrusted_starts(
+        self, *, has_untrusted_inputs: bool, is_chosen: bool
+    ) -> tuple[str, ...]:
+        """Return what is untrusted in a run that another run called, before its first step.
+
+        Untrusted inputs are those of the start node, and a chat's message. In a run that untrusted content has chosen,
+        every node is marked.
+        """
         root = self.nodes[self.root].id
-        return (root, SYSTEM) if self.document.mode is Mode.CHAT else (root,)
+        sources = (root, SYSTEM) if self.document.mode is Mode.CHAT else (root,)
+        marks = sorted(self.flow.list_chosen_marks()) if is_chosen else ()
+        return (*(sources if has_untrusted_inputs else ()), *marks)
 
     @property
     def has_parts(self) -> bool:

@@ -5,8 +5,9 @@ instructions. The document tells which nodes bring such content in, but which me
 during the run. A step records their keys with its inputs, so that a run that continues after a crash finds the same
 nodes. Untrusted content in the answer or the variables of a conversation reaches the next turn.
 
-A branch that such content chose, and a container whose rounds it decides, decide whether other nodes run at all. These
-are marked, too: their outputs are untrusted, and what they store passes the same review, whatever they read.
+A branch that such content chose, also that for a failure, and a container whose rounds it decides, decide whether other
+nodes run at all. These are marked, too: their outputs are untrusted, and what they store passes the same review, whatever they read. So are all
+nodes of another workflow that such content chose to run.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -18,6 +19,7 @@ from pydantic import ValidationError
 from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import EdgeSpec, Json, NodeSpec, Selector
+from workflows.engine.language.failure_policy import FAIL_HANDLE
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.templating import list_references
 from workflows.engine.language.variables import CONVERSATION
@@ -31,6 +33,7 @@ _REVIEWED_SCOPES: Final = frozenset({"user", "global"})
 # The previous answers, which later turns of the conversation read.
 ANSWERS: Final = "sys.answers"
 _VARIABLES: Final = f"{CONVERSATION}."
+_SOURCE: Final = "source"  # the handle behind which a run goes on after a success
 # Follows the id of a node that runs because untrusted content decided so.
 _CHOSEN: Final = "#chosen"
 
@@ -94,6 +97,8 @@ class ContentFlow:
                     marked |= outputs if with_answers else outputs - {ANSWERS}
                 if self._decides(spec, kind, reads, marked):
                     marked |= self._list_decided(spec, kind)
+                if node in marked:
+                    marked |= self._behind_failures.get(node, frozenset())
         return frozenset(marked)
 
     def find_left(
@@ -140,6 +145,10 @@ class ContentFlow:
             for (spec, _kind), (_id, _reads, outputs) in zip(self._nodes, self._flows, strict=True)
         ]
 
+    def list_chosen_marks(self) -> frozenset[str]:
+        """Return the marks of all nodes, for a run that untrusted content has chosen: everything in it runs because of that."""
+        return frozenset(_build_chosen_mark(spec.id) for spec, _kind in self._nodes)
+
     def reaches_outputs(self, untrusted: Collection[str]) -> bool:
         """Return whether a node whose outputs are those of the run is among these."""
         return not self._responses.isdisjoint(untrusted)
@@ -164,6 +173,18 @@ class ContentFlow:
                 nodes = self._graph.find_decided(spec.id, _list_handles(spec, kind))
             self._decided[spec.id] = frozenset(map(_build_chosen_mark, nodes))
         return self._decided[spec.id]
+
+    @cached_property
+    def _behind_failures(self) -> dict[str, frozenset[str]]:
+        """Map each node with a branch for its failure to the marks of the nodes that run or not as it fails."""
+        return {
+            spec.id: frozenset(
+                map(_build_chosen_mark, self._graph.find_decided(spec.id, (_SOURCE, FAIL_HANDLE)))
+            )
+            for spec, kind in self._nodes
+            if not kind.waits_for_people
+            and any(edge.handle == FAIL_HANDLE for edge in self._graph.list_outgoing(spec.id))
+        }
 
     @cached_property
     def _responses(self) -> frozenset[str]:
@@ -205,7 +226,12 @@ def is_influenced(
 
     It is if one of them is untrusted, or if untrusted content decided that the node runs.
     """
-    return _build_chosen_mark(node_id) in untrusted or has_untrusted_source(selectors, untrusted)
+    return is_chosen(node_id, untrusted) or has_untrusted_source(selectors, untrusted)
+
+
+def is_chosen(node_id: str, untrusted: frozenset[str]) -> bool:
+    """Return whether untrusted content decided that the node runs."""
+    return _build_chosen_mark(node_id) in untrusted
 
 
 def is_untrusted_memory(metadata: Mapping[str, Json] | None) -> bool:

@@ -164,6 +164,7 @@ class WorkflowRunner:
         system: Mapping[str, Json],
         *,
         is_untrusted: bool,
+        is_chosen: bool,
         limits: SpendingLimits,
         runs_below: RunsBelow,
     ) -> "RunHandle":
@@ -175,7 +176,9 @@ class WorkflowRunner:
             inputs=checked_inputs,
             system=add_merged_names(self.document, system),
             environment=self._environment,
-            untrusted=self.plan.input_sources if is_untrusted else (),
+            untrusted=self.plan.list_untrusted_starts(
+                has_untrusted_inputs=is_untrusted, is_chosen=is_chosen
+            ),
             max_steps=self._max_steps,
             timeout_seconds=self._timeout_seconds,
             spending_limits=limits,

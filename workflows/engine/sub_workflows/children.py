@@ -107,13 +107,16 @@ class LocalSubWorkflows:
         *,
         idempotency_key: str,
         is_untrusted: bool = False,
+        is_chosen: bool = False,
     ) -> SubRunResult:
         key = count_call(self._calls, idempotency_key)
         check_nesting(self.ancestors, reference, reference)
         runner = self.find_runner(reference, {**self.ancestors, reference: reference})
         if runner is None:
             raise SubWorkflowUnavailable(f"There is no workflow {reference}")
-        handle = self._resume(runner, key) or self._start(runner, reference, inputs, is_untrusted)
+        handle = self._resume(runner, key) or self._start(
+            runner, reference, inputs, is_untrusted=is_untrusted, is_chosen=is_chosen
+        )
         try:
             result = await handle.result()
         except BaseException:
@@ -138,7 +141,9 @@ class LocalSubWorkflows:
         runner: "WorkflowRunner",
         reference: str,
         inputs: Mapping[str, Json],
+        *,
         is_untrusted: bool,
+        is_chosen: bool,
     ) -> "RunHandle":
         identity = {"app_id": reference, "workflow_id": reference}
         if self.system.get("user_id"):
@@ -148,6 +153,7 @@ class LocalSubWorkflows:
             inputs,
             identity,
             is_untrusted=is_untrusted,
+            is_chosen=is_chosen,
             limits=self.spending.get_left(),
             runs_below=self.runs_below,
         )

@@ -74,7 +74,11 @@ async def run_workflow_tool(
     try:
         # A model writes the arguments, after it has read what other tools answered.
         result = await children.run(
-            slug, arguments, idempotency_key=idempotency_key, is_untrusted=True
+            slug,
+            arguments,
+            idempotency_key=idempotency_key,
+            is_untrusted=True,
+            is_chosen=tool.is_chosen,
         )
     except (InputRejected, NestingNotAllowed) as refusal:
         return ToolResult(refusal.message, is_error=True)

@@ -135,7 +135,7 @@ def _is_untrusted(run: Run, steps: Sequence[Step]) -> bool:
 
     It gets there by way of the document, the conversation, memory, or what the caller of a sub-workflow sent.
     """
-    if run.has_untrusted_inputs or run.has_untrusted_outputs:
+    if run.has_untrusted_inputs or run.has_untrusted_outputs or run.is_chosen_by_untrusted:
         return True
     document = from_json(run.snapshot.document)
     tainted = {step.node_key for step in steps if has_untrusted_input(step.kind, step.inputs or {})}

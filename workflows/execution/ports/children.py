@@ -87,6 +87,7 @@ class ChildRuns:
         *,
         idempotency_key: str,
         is_untrusted: bool = False,
+        is_chosen: bool = False,
     ) -> SubRunResult:
         key = _shorten_key(count_call(self._calls, idempotency_key))
         child = await claims.find_child(self.driver.db, self.claim, key)
@@ -99,6 +100,7 @@ class ChildRuns:
                 reference,
                 inputs,
                 is_untrusted=is_untrusted,
+                is_chosen=is_chosen,
                 limits=self.spending.get_left(),
             )
             child = await claims.find_child(self.driver.db, self.claim, key)
@@ -162,6 +164,7 @@ def start_child(
     inputs: Mapping[str, Json],
     *,
     is_untrusted: bool,
+    is_chosen: bool = False,
     limits: SpendingLimits = NO_LIMITS,
 ) -> None:
     """Create the child run in the parent's team, unless another attempt has done so.
@@ -176,6 +179,7 @@ def start_child(
         checked_inputs, query = check_call(document, inputs)
         child = _build_run(claim, workflow, key)
         child.inputs, child.has_untrusted_inputs = checked_inputs, is_untrusted
+        child.is_chosen_by_untrusted = is_chosen
         child.spending_limits = limits.to_json() if limits else None
         merged = find_merged(principal, workflow, document)
         child.system |= build_stream_system(workflow, merged)

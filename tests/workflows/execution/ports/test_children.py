@@ -98,6 +98,13 @@ def test_child_keeps_what_the_agent_above_it_has_left(
     assert SpendingLimits.from_json(row["spending_limits"]) == limits
 
 
+@pytest.mark.parametrize("is_chosen", [True, False])
+def test_child_keeps_that_outside_text_may_have_chosen_it(outer: Run, is_chosen: bool) -> None:
+    child = begin(outer, "a", "inner", is_chosen=is_chosen)
+
+    assert claim_of(child).row["is_chosen_by_untrusted"] is is_chosen
+
+
 def test_cost_of_a_child_is_known_at_its_end_with_that_of_the_runs_below_it(cast: Cast) -> None:
     workflow = make_workflow(cast.alice)
     parent = make_run(cast.alice, workflow, status="running")

@@ -147,9 +147,10 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
             return False  # an incomplete draft, which cannot run
 
     def brings_untrusted_content(self, spec: NodeSpec) -> bool:
-        """Return whether the agent has a tool whose results may come from outside."""
+        """Return whether the agent has a tool whose results may come from outside, or reads images."""
         try:
-            return bool(_list_outside_tools(self.configure(spec)))
+            config = self.configure(spec)
+            return bool(_list_outside_tools(config)) or config.image_variable is not None
         except ValidationError:
             return False  # an incomplete draft, which cannot run
 

@@ -158,7 +158,9 @@ class AgentSession:
             lambda: self._has_read_untrusted,
             self.config.knowledge_bases,
         )
-        self.toolbox = await find_tools(self.config.all_tools, memory_tools, self.ctx)
+        self.toolbox = await find_tools(
+            self.config.all_tools, memory_tools, self.ctx, lambda: self._has_read_untrusted
+        )
 
     @property
     def has_read_untrusted(self) -> bool:

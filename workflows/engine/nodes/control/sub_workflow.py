@@ -10,6 +10,7 @@ from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.templating import Template
+from workflows.engine.language.untrusted import is_chosen
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.nodes.http.json_body import render_argument
 from workflows.engine.ports import SubRunResult
@@ -82,6 +83,7 @@ class SubWorkflow(NodeKind[SubWorkflowConfig, SubWorkflowConfig]):
             inputs,
             idempotency_key=ctx.origin.idempotency_key,
             is_untrusted=ctx.node_id in ctx.untrusted,
+            is_chosen=is_chosen(ctx.node_id, ctx.untrusted),
         )
         return _build_result(prepared, ctx, result)
 

@@ -32,8 +32,9 @@ async def add_images(
 ) -> list[Message]:
     """Return the messages with the images of the files in the variable. Files of other types are left out.
 
-    Stored images are sent as data URLs, images on the web by their address. Raises NodeFailed for one that no model
-    can read, and for more than may be sent.
+    Stored images are sent as data URLs, images on the web by their address. Whatever stands in an image counts as text
+    from outside, like that of a document, and the step records that it was given some. Raises NodeFailed for one that no
+    model can read, and for more than may be sent.
     """
     value = ctx.pool.get_or_none(variable.selector)
     files = [file for file in (value if isinstance(value, list) else [value]) if _is_image(file)]
@@ -51,6 +52,7 @@ async def add_images(
             megabytes = MAX_TOTAL_BYTES // 1024**2
             message = f"The images have more than {megabytes} MB together; send fewer of them"
             raise NodeFailed("ImageInvalid", message)
+    ctx.record_untrusted_keys([f"image:{name}" for name in describe_images(images)])
     return _attach(tuple(images), messages)
 
 

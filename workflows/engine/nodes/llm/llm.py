@@ -54,6 +54,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
     config_model = LlmConfig
     has_effect = True
     calls_outside = True
+    records_untrusted_content = True
     leak_check_settings = tuple(
         {
             "model": {"provider": "echo", "name": "echo", "mode": "chat"},
@@ -170,6 +171,13 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
     def reads_answers(self, spec: NodeSpec) -> bool:
         try:
             return self.configure(spec).reads_turns
+        except ValidationError:
+            return False  # an incomplete draft, which cannot run
+
+    def brings_untrusted_content(self, spec: NodeSpec) -> bool:
+        """Return whether the model reads images, in which anybody may have written."""
+        try:
+            return self.configure(spec).image_variable is not None
         except ValidationError:
             return False  # an incomplete draft, which cannot run
 

@@ -75,6 +75,7 @@ class ParameterExtractor(NodeKind[ExtractorConfig, ExtractorConfig]):
     config_model = ExtractorConfig
     has_effect = True
     calls_outside = True
+    records_untrusted_content = True
     fields = (
         MODEL_FIELD,
         Field("query", gettext_noop("Text"), Widget.SELECTOR, required=True,
@@ -135,6 +136,13 @@ class ParameterExtractor(NodeKind[ExtractorConfig, ExtractorConfig]):
     def reads_answers(self, spec: NodeSpec) -> bool:
         try:
             return self.configure(spec).reads_turns
+        except ValueError:
+            return False  # an incomplete draft, which cannot run
+
+    def brings_untrusted_content(self, spec: NodeSpec) -> bool:
+        """Return whether the model reads images, in which anybody may have written."""
+        try:
+            return self.configure(spec).image_variable is not None
         except ValueError:
             return False  # an incomplete draft, which cannot run
 

@@ -67,6 +67,7 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
     execution = Execution.BRANCH
     has_effect = True
     calls_outside = True
+    records_untrusted_content = True
     retry = Retry(max_retries=3, interval_ms=1000)
     fields = (
         MODEL_FIELD,
@@ -138,6 +139,13 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
     def reads_answers(self, spec: NodeSpec) -> bool:
         try:
             return self.configure(spec).reads_turns
+        except ValueError:
+            return False  # an incomplete draft, which cannot run
+
+    def brings_untrusted_content(self, spec: NodeSpec) -> bool:
+        """Return whether the model reads images, in which anybody may have written."""
+        try:
+            return self.configure(spec).image_variable is not None
         except ValueError:
             return False  # an incomplete draft, which cannot run
 

@@ -90,6 +90,7 @@ class PortTool:
     settings: Arguments
     needs_approval: bool
     ctx: NodeContext
+    has_read_untrusted: Callable[[], bool]
     is_independent: bool = True
 
     @property
@@ -114,7 +115,7 @@ class PortTool:
             result = await call_answered(
                 self.ctx,
                 self.port,
-                self.tool,
+                replace(self.tool, is_chosen=self.has_read_untrusted()),
                 self.complete(arguments),
                 idempotency_key=origin.idempotency_key,
                 part=origin.part,
@@ -190,9 +191,14 @@ class Toolbox:
 
 
 async def find_tools(
-    entries: Sequence[AgentTool], own_tools: Iterable[CallableTool], ctx: NodeContext
+    entries: Sequence[AgentTool],
+    own_tools: Iterable[CallableTool],
+    ctx: NodeContext,
+    has_read_untrusted: Callable[[], bool],
 ) -> Toolbox:
     """Find the tools of the document. Raises ToolFailed for one that the run may not use.
+
+    ``has_read_untrusted`` says whether the model that chooses the calls has read untrusted content by then.
 
     One that is missing is offered nevertheless, so that the others can be used; a call of it is an error.
     """
@@ -216,7 +222,7 @@ async def find_tools(
             spec = replace(tool.spec, name=name)
             tools[name] = MissingTool(spec, tool.reference, messages[index])
         else:
-            tools[name] = _build_tool(name, entry, tool, port, ctx)
+            tools[name] = _build_tool(name, entry, tool, port, ctx, has_read_untrusted)
     return Toolbox(tools)
 
 
@@ -266,7 +272,12 @@ def _is_deeper(value: Json, levels: int) -> bool:
 
 
 def _build_tool(
-    name: str, entry: AgentTool, tool: Tool, port: ToolPort, ctx: NodeContext
+    name: str,
+    entry: AgentTool,
+    tool: Tool,
+    port: ToolPort,
+    ctx: NodeContext,
+    has_read_untrusted: Callable[[], bool],
 ) -> PortTool:
     spec = ToolSpec(
         name,
@@ -278,7 +289,7 @@ def _build_tool(
     settings = {**tool.settings, **dict(_iter_settings(entry, ctx, tool.spec.parameters))}
     # The port is told of it, too, so that it refuses to call what was changed after a person allowed it.
     tool = replace(tool, needs_approval=entry.needs_approval or tool.needs_approval)
-    return PortTool(spec, tool, port, settings, tool.needs_approval, ctx)
+    return PortTool(spec, tool, port, settings, tool.needs_approval, ctx, has_read_untrusted)
 
 
 def _choose_names(tools: Sequence[Tool], own_names: Iterable[str]) -> list[str]:
