@@ -35,6 +35,7 @@ from workflows.engine.nodes.agent.todo_text import (
     parse_report,
     parse_todos,
 )
+from workflows.engine.nodes.memory.memory_access import has_secret
 from workflows.engine.nodes.memory.quoting import quote_block
 from workflows.engine.ports import Message, Origin
 from workflows.engine.runtime.step_parts import PartResult
@@ -291,7 +292,8 @@ class _Loop:
 
         async def call(origin: Origin) -> PartResult:
             memory: object = ctx.ports.memory  # only some memories keep the metadata of runs
-            if isinstance(memory, RunMetadataPort):
+            is_kept_out = await has_secret(ctx, [self.goal, todos])
+            if isinstance(memory, RunMetadataPort) and not is_kept_out:
                 fields = ("id", "content", "status", "reason")
                 await memory.save_todos(
                     identity=ctx.identity,

@@ -13,13 +13,15 @@ from workflows.engine.language.untrusted import WEB, is_untrusted_memory
 from workflows.engine.nodes.agent.first_prompt import read_records, to_record
 from workflows.engine.nodes.agent.session import AgentSession
 from workflows.engine.nodes.memory.memory_access import (
+    SECRET,
     build_rejected_event,
     build_written_event,
     get_memory,
+    has_secret,
     recall_entries,
 )
 from workflows.engine.ports import MemoryHit, Origin
-from workflows.engine.runtime.events import Event
+from workflows.engine.runtime.events import Event, MemoryKeptOut
 from workflows.engine.runtime.step_parts import PartResult
 from workflows.engine.text_rendering import remove_unstorable
 
@@ -51,6 +53,9 @@ class TodoMemory:
 
         async def call(origin: Origin) -> PartResult:
             key = f"reply:{hashlib.sha256(origin.idempotency_key.encode()).hexdigest()[:12]}"
+            if await has_secret(ctx, [text, question]):
+                kept_out = MemoryKeptOut(ctx.node_id, SCOPE, key, [SECRET])
+                return PartResult({"key": key, "stored": False}, events=(kept_out,))
             try:
                 hit = await get_memory(ctx, SCOPE).store(
                     scope=SCOPE,

@@ -10,7 +10,11 @@ from typing import Any, Final
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.untrusted import WEB, is_untrusted_memory
-from workflows.engine.nodes.memory.memory_access import build_written_event
+from workflows.engine.nodes.memory.memory_access import (
+    SECRET_REFUSED,
+    build_written_event,
+    has_secret,
+)
 from workflows.engine.ports import MemoryPort, Origin
 from workflows.engine.runtime.step_parts import PartResult
 from workflows.engine.text_rendering import remove_unstorable
@@ -49,8 +53,9 @@ class TodoNotes:
 
         async def call(origin: Origin) -> PartResult:
             time = round(ctx.ports.clock.now().timestamp() * 1000)
+            text = SECRET_REFUSED if await has_secret(ctx, content) else content
             value = {
-                "content": remove_unstorable(content),
+                "content": remove_unstorable(text),
                 "source": source,
                 "time": time,
                 "temporary": True,

@@ -19,8 +19,11 @@ from workflows.engine.nodes.memory.consent import may_forget
 from workflows.engine.nodes.memory.memory_access import (
     build_quarantined_event,
     build_written_event,
+    find_field_with_secret,
     get_memory,
     get_objects,
+    has_secret,
+    refuse_secret,
     to_event_entry,
 )
 from workflows.engine.nodes.memory.summarizer import SummaryModel, join_messages, summarize_messages
@@ -148,6 +151,7 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
             Output("count", "number", count),
             Output("tokens", "number", gettext_noop("Estimated number of tokens")),
             Output("folded", "number", gettext_noop("Number of messages removed in this step")),
+            Output("reason", "string", gettext_noop("Reason if not stored")),
         )
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -163,6 +167,9 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
         memory = get_memory(ctx, SCOPE)
         if not isinstance(memory, ConversationPort):
             raise MemoryUnavailable("This memory provider doesn't support conversation history")
+        field = await _find_field_with_secret(prepared, messages, ctx)
+        if field:
+            messages = []  # all of them, since a call without its result would be half a conversation
         if action == APPEND and not messages:
             action = READ  # no message: return the history unchanged
         if action == CLEAR and not may_forget(ctx, (), {"scope": SCOPE, "action": CLEAR}):
@@ -172,18 +179,32 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
         untrusted = filter(_is_untrusted, history.messages)
         ctx.record_untrusted_keys([str(message.get("id") or "summary") for message in untrusted])
         outputs, events = _build_outputs(history), _build_events(action, ctx.node_id, history)
+        if field:
+            refusal, outputs["reason"] = refuse_secret(ctx, SCOPE, field)
+            events = (refusal, *events)
         if config.summary != "model":
             return NodeResult(outputs, events=events)
         text, usage = await summarize_messages(
             config.summary_model, history.previous_summary, history.removed, ctx
         )
-        if text:
+        if text and not await has_secret(ctx, text):
             replacement = {"text": text, "instead_of": history.summary, "by": "model"}
             updated = _build_outputs(
                 await converse(action="summarise", rules={**rules, **replacement})
             )
             outputs |= {name: updated[name] for name in ("messages", "text", "summary", "tokens")}
         return NodeResult(outputs, events=events, usage=usage)
+
+
+async def _find_field_with_secret(
+    prepared: Prepared, messages: Sequence[Json], ctx: NodeContext
+) -> str:
+    """Return the field whose messages have a stored secret in them: the node's own, which come first, or the variable's."""
+    selector = prepared.config.messages_selector
+    objects = get_objects(selector, ctx, "InvalidMessages", "messages_selector") if messages else []
+    own_count = len(messages) - len(objects)
+    fields = {"messages": [*messages[:own_count]], "messages_selector": [*messages[own_count:]]}
+    return await find_field_with_secret(ctx, fields)
 
 
 def _collect_messages(prepared: Prepared, ctx: NodeContext) -> list[Json]:

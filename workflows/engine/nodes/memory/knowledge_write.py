@@ -20,12 +20,14 @@ from workflows.engine.nodes.memory.memory_access import (
     build_quarantined_event,
     build_rejected_event,
     build_written_event,
+    find_field_with_secret,
     get_knowledge,
     get_objects,
     get_wiki,
+    refuse_secret,
 )
 from workflows.engine.ports import MemoryHit
-from workflows.engine.runtime.events import Event
+from workflows.engine.runtime.events import Event, MemoryKeptOut
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
 
@@ -34,6 +36,8 @@ Mode = Literal["merge", "replace"]
 SourceKind = Literal["", "conversation", "text", "url", "run"]
 MERGE: Mode = "merge"
 REPLACE: Mode = "replace"
+# The settings whose names don't begin with ``page_``, by what they are in a draft.
+_PAGE_FIELDS: Final = {"tags": "tags", "references": "references"}
 NEW_PAGE_TITLE: Final = gettext_noop("Notes")
 
 
@@ -163,6 +167,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
             Output("id", "string", gettext_noop("ID of the first page")),
             Output("source", "string", gettext_noop("ID of the source")),
             Output("compiled", "number", gettext_noop("Number of pages compiled anew")),
+            Output("reason", "string", gettext_noop("Reason if not stored")),
         )
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -182,9 +187,10 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
         drafts = _collect_drafts(prepared, ctx)
         ctx.record_inputs({"scope": config.scope, "mode": config.mode, "pages": drafts})
         source = _build_source(prepared, ctx)
+        drafts, source, refusals = await _refuse_secrets(prepared, drafts, source, ctx)
         title = str((drafts[0] if drafts else source or {}).get("title", ""))
         written = Written()
-        events: list[Event] = []
+        events: list[Event] = [refusal for refusal, _reason in refusals]
         try:
             written = await _write(drafts, source, config, ctx)
         except Exception as fault:
@@ -199,7 +205,10 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
             build_quarantined_event(entry, ctx.node_id, config.scope, name)
             for entry, name in written.held
         ]
-        return NodeResult(written.build_outputs(), events=tuple(events))
+        outputs = written.build_outputs()
+        if refusals:
+            outputs["reason"] = "; ".join(dict.fromkeys(reason for _refusal, reason in refusals))
+        return NodeResult(outputs, events=tuple(events))
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +284,36 @@ def _collect_results(results: Sequence[StoredPage]) -> Written:
         [result.entry for result in stored],
         [(result.entry, str(result.page["title"])) for result in results if result.held],
     )
+
+
+async def _refuse_secrets(
+    prepared: Prepared,
+    drafts: Sequence[dict[str, Json]],
+    source: dict[str, Json] | None,
+    ctx: NodeContext,
+) -> tuple[list[dict[str, Json]], dict[str, Json] | None, list[tuple[MemoryKeptOut, str]]]:
+    """Return the drafts and the source without those that have a stored secret in them, and what tells of these.
+
+    Pages of a source that may not be kept are not written either.
+    """
+    config = prepared.config
+    source_fields = {f"source_{name}": value for name, value in (source or {}).items()}
+    if field := await find_field_with_secret(ctx, source_fields):
+        return [], None, [refuse_secret(ctx, config.scope, field)]
+    kept: list[dict[str, Json]] = []
+    refusals: list[tuple[MemoryKeptOut, str]] = []
+    for index, draft in enumerate(drafts):
+        is_configured = bool(config.page_title) and index == 0
+        fields: dict[str, Json] = (
+            {_PAGE_FIELDS.get(name, f"page_{name}"): value for name, value in draft.items()}
+            if is_configured
+            else {"pages_selector": draft}
+        )
+        if field := await find_field_with_secret(ctx, fields):
+            refusals.append(refuse_secret(ctx, config.scope, field))
+        else:
+            kept.append(draft)
+    return kept, source, refusals
 
 
 def _build_source(prepared: Prepared, ctx: NodeContext) -> dict[str, Json] | None:

@@ -238,6 +238,23 @@ async def has_secret(ctx: NodeContext, value: Json) -> bool:
     return ctx.ports.secrets is not None and await ctx.ports.secrets.is_in(value)
 
 
+async def find_field_with_secret(ctx: NodeContext, fields: Mapping[str, Json]) -> str:
+    """Return the name of the first field whose value has a stored secret in it, or an empty string."""
+    for field, value in fields.items():
+        if value and await has_secret(ctx, value):
+            return field
+    return ""
+
+
+def refuse_secret(ctx: NodeContext, scope: str, field: str) -> tuple[MemoryKeptOut, str]:
+    """Return what tells of a value that isn't written because of a secret: the event, and a sentence with node and field.
+
+    Neither names the key or the title, which may be what has the secret in it.
+    """
+    reason = f"{field} of the node {ctx.node_id}: {SECRET_REFUSED}"
+    return MemoryKeptOut(ctx.node_id, scope, "", [SECRET]), reason
+
+
 def build_written_event(hit: MemoryHit, node: str, scope: str) -> MemoryWritten:
     entry = {"id": hit.id, "key": hit.key, "value": hit.value}
     return MemoryWritten(node, scope, hit.namespace, entry)

@@ -3,7 +3,7 @@
 Later nodes and runs can read it there unless it is quarantined.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
@@ -24,15 +24,14 @@ from workflows.engine.nodes.memory.fact_operations import ADD, ASK, FORGET
 from workflows.engine.nodes.memory.facts import Decision, decide_facts
 from workflows.engine.nodes.memory.memory_access import (
     SCOPE_FIELD,
-    SECRET,
-    SECRET_REFUSED,
     TRUSTS_OUTSIDE_FIELD,
     build_quarantined_event,
     build_rejected_event,
     build_written_event,
+    find_field_with_secret,
     get_learning,
     get_memory,
-    has_secret,
+    refuse_secret,
     to_event_entry,
 )
 from workflows.engine.nodes.memory.model_text import HelperModel
@@ -245,12 +244,13 @@ async def _store_facts(
     decision = await decide_facts(message, answer, proposal, config.model or HelperModel(), ctx)
     asks = is_influenced(ctx.node_id, config.selectors, ctx.untrusted)
     limited = _limit_operations(decision.operations, tier, asks_to_forget=asks)
-    operations = [asdict(each) for each in limited]
+    operations, refused = await _refuse_secrets(limited, metadata, config, ctx)
     ctx.recorded_inputs.update(_describe_decision(decision))
     changes = await memory.learn(
         **step, operations=operations, metadata=metadata, tier=tier, ttl_seconds=config.ttl_seconds
     )
     outcomes = [each for change in changes for each in _list_outcomes(change, config, ctx)]
+    outcomes += refused
     outputs = _build_outputs(outcomes)
     if decision.usage and decision.usage.total_tokens:
         outputs[USAGE] = describe_usage(decision.usage)
@@ -258,6 +258,26 @@ async def _store_facts(
     if proposal.asks_to_forget and proposal.method != BY_RULES and not _has_met_wish(outcomes):
         events += (MemoryForgotten(ctx.node_id, config.scope, 0),)
     return NodeResult(outputs, events=events, usage=decision.usage)
+
+
+async def _refuse_secrets(
+    operations: Sequence[FactOperation],
+    metadata: Mapping[str, Json],
+    config: StoreConfig,
+    ctx: NodeContext,
+) -> tuple[list[dict[str, Json]], list[Outcome]]:
+    """Return the operations without those that would write a stored secret, and what tells of these."""
+    kept: list[dict[str, Json]] = []
+    refused: list[Outcome] = []
+    for operation in operations:
+        values = asdict(operation)
+        fields = {"value_selector": values, "metadata": dict(metadata)} if operation.text else {}
+        if field := await find_field_with_secret(ctx, fields):
+            refusal, reason = refuse_secret(ctx, config.scope, field)
+            refused.append(Outcome("", events=(refusal,), reason=reason))
+        else:
+            kept.append(values)
+    return kept, refused
 
 
 def _has_met_wish(outcomes: Sequence[Outcome]) -> bool:
@@ -326,9 +346,10 @@ def _build_outcome(change: LearnedFact, config: StoreConfig, ctx: NodeContext) -
 async def _store(arguments: dict[str, Any], config: StoreConfig, ctx: NodeContext) -> Outcome:
     """Store an entry. Raises the errors of memory, except its refusals, which are results."""
     memory, key = get_memory(ctx, config.scope), arguments["key"]
-    if await has_secret(ctx, [key, arguments["value"], arguments["metadata"]]):
-        refusal = MemoryKeptOut(ctx.node_id, config.scope, key, [SECRET])
-        return Outcome(key, events=(refusal,), reason=SECRET_REFUSED)
+    fields = {name: arguments[name] for name in ("value", "metadata", "key")}
+    if field := await find_field_with_secret(ctx, fields):
+        refusal, reason = refuse_secret(ctx, config.scope, field)
+        return Outcome("", events=(refusal,), reason=reason)
     try:
         entry = await memory.store(**arguments, ttl_seconds=config.ttl_seconds)
     except Exception as fault:
