@@ -1,7 +1,8 @@
 """The stored secrets of a team, so that what a model writes can be refused if one of them is in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import chain
 from uuid import UUID
 
 from accounts.tenancy import tenant
@@ -10,7 +11,7 @@ from config.redaction import Redactor, build_redactor
 from workflows.engine.language.document import Json
 from workflows.execution.journal.masking import load_secret_values
 from workflows.execution.threads import run_in_thread
-from workflows.models import Credential
+from workflows.models import Credential, RunSubscription, Trigger
 
 
 class StoredSecrets:
@@ -32,6 +33,20 @@ def _build_redactor(team_id: UUID, workflow_id: UUID) -> Redactor:
 
 
 def _iter_secrets(team_id: UUID, workflow_id: UUID) -> Iterator[str]:
-    for row in Credential.objects.unscoped().filter(team_id=team_id):
-        yield decrypt(bytes(row.secret))
+    """Yield the credentials, and the addresses and secrets of webhooks, of the team, and the workflow's own secrets.
+
+    Secret variables of other workflows are left out: their authors may have chosen a word that every text has.
+    """
+    yield from (decrypt(bytes(sealed)) for sealed in _list_sealed(team_id) if sealed)
     yield from load_secret_values(workflow_id)
+
+
+def _list_sealed(team_id: UUID) -> Iterable[bytes | None]:
+    credentials = Credential.objects.unscoped().filter(team_id=team_id)
+    triggers = Trigger.objects.unscoped().filter(team_id=team_id)
+    subscriptions = RunSubscription.objects.unscoped().filter(team_id=team_id)
+    return chain(
+        credentials.values_list("secret", flat=True),
+        chain.from_iterable(triggers.values_list("sealed_token", "sealed_secret")),
+        subscriptions.values_list("sealed_secret", flat=True),
+    )

@@ -11,11 +11,20 @@ from config.encryption.crypto import encrypt
 from tests.factories.workflows import make_provider, make_workflow
 from tests.support.cast import Cast
 from workflows.execution.ports.stored_secrets import StoredSecrets
-from workflows.models import WorkflowSecret
+from workflows.models import RunSubscription, Trigger, WorkflowSecret
 
 
 KEY, OTHER, PASSWORD = "sk-0123/456789abcdef", "sk-of-another-team", "workflow password 42"
-FORMS = (KEY, PASSWORD, quote(KEY, safe=""), base64.b64encode(KEY.encode()).decode())
+ADDRESS, SIGNATURE, ANNOUNCEMENT = "of-the-webhook", "whsec_of-the-webhook", "whsec_of-ended-runs"
+FORMS = (
+    KEY,
+    PASSWORD,
+    ADDRESS,
+    SIGNATURE,
+    ANNOUNCEMENT,
+    quote(KEY, safe=""),
+    base64.b64encode(KEY.encode()).decode(),
+)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -24,6 +33,20 @@ def test_secrets_of_the_team_and_the_workflow_are_recognized_in_every_form(cast:
     make_provider(cast.carol, secret=OTHER)
     workflow = make_workflow(cast.alice)
     with tenant([cast.team_a.pk]):
+        Trigger.objects.create(
+            team_id=cast.team_a.pk,
+            workflow=workflow,
+            node_id="hook",
+            kind="trigger-webhook",
+            sealed_token=encrypt(ADDRESS),
+            sealed_secret=encrypt(SIGNATURE),
+        )
+        RunSubscription.objects.create(
+            team_id=cast.team_a.pk,
+            url="https://x.test/",
+            events=[],
+            sealed_secret=encrypt(ANNOUNCEMENT),
+        )
         WorkflowSecret.objects.create(
             team_id=cast.team_a.pk, workflow=workflow, name="password", secret=encrypt(PASSWORD)
         )
