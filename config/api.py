@@ -57,6 +57,7 @@ ROUTERS = [
             "memory.api.learning",
             "memory.api.personal",
             "memory.api.transfer",
+            "memory.api.erasures",
         ]
         if settings.MEMORY_ENABLED
         else []

@@ -2,7 +2,14 @@
 
 from django.urls import include, path
 
-from memory.views import conversations, curation, erasure, learning, transfer
+from memory.views import (
+    conversations,
+    curation,
+    erasure,
+    erasure_decisions,
+    learning,
+    transfer,
+)
 from memory.views.access import emergency_access, personal, quotas, sharing
 from memory.views.entries import browsing, changes, entry
 from memory.views.knowledge import documents, editing, importing, naming, pages, wiki, wiki_jobs
@@ -69,7 +76,13 @@ urlpatterns = [
     path("memory/export/me/", transfer.export_me, name="export_me"),
     path("memory/erase/", erasure.page, name="erase"),
     path("memory/erase/people/", erasure.people, name="erase_people"),
+    path("memory/erase/decisions/", erasure_decisions.page, name="erasure_decisions"),
     path("memory/erase/<uuid:erasure_id>/", erasure.receipt, name="erasure"),
+    path(
+        "memory/erase/<uuid:erasure_id>/decisions/<uuid:entry_id>/",
+        erasure_decisions.decide_entry,
+        name="erasure_decide",
+    ),
     path("memory/erase/<uuid:erasure_id>/receipt/", erasure.download, name="erasure_receipt"),
     path("memory/review/", queue.review, name="review"),
     path("memory/review/decide/", decisions.decide_many, name="review_decide"),

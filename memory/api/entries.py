@@ -19,6 +19,7 @@ from memory.core.scopes import get_scope
 from memory.models import Namespace, Revision
 from memory.schemas import entries
 from memory.services import MemoryCaller
+from memory.services.erasure.erasure_jobs import erase_at_once
 from memory.services.history.reads import EntryRead
 from memory.services.review.contradicting import propose_contradictions
 
@@ -245,9 +246,9 @@ def undo_run(request: HttpRequest, run_id: UUID, body: entries.UndoRunIn) -> ent
 @router.post("/memory/subjects/{path:subject}/erase", response=entries.ReceiptOut)
 def erase_person(request: HttpRequest, subject: str, body: entries.EraseIn) -> entries.ReceiptOut:
     """Erase a person permanently, including the history. Without ``dry_run: false`` nothing is erased, and the
-    receipt is a preview.
+    receipt is a preview. What is to be decided is listed by ``GET /memory/erasures/decisions``.
     """
-    receipt = services.erase(
+    receipt = erase_at_once(
         build_caller(request), subject=subject, dry_run=body.dry_run, runs=body.runs
     )
     return entries.ReceiptOut.from_object(receipt)

@@ -29,6 +29,8 @@ class Erasure(Job, TenantModel):
     subject = models.CharField(_("user"), max_length=80, editable=False)
     asked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
+        null=True,  # a key asked for it
+        blank=True,
         on_delete=models.PROTECT,
         related_name="+",
         editable=False,
@@ -36,6 +38,8 @@ class Erasure(Job, TenantModel):
     )
     planned = models.JSONField(_("preview"), default=dict, editable=False)
     receipt = models.JSONField(_("receipt"), null=True, blank=True, editable=False)
+    # What people decided about the memories in ``to_decide`` of the receipt, by their ids: what, who and when.
+    decisions = models.JSONField(_("decisions"), null=True, blank=True, editable=False)
     problem = models.CharField(_("problem"), max_length=500, blank=True, editable=False)
 
     objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(ErasureQuerySet)()

@@ -312,7 +312,8 @@ class ReceiptOut(Body):
 
     ``tables`` counts the rows that were or would be erased, ``left`` those that a count afterwards
     still finds, and ``kept`` those that stay. ``to_decide`` are the ids of shared entries that runs for
-    the person wrote and in which others have words, too: nobody but a person can say what is whose.
+    the person wrote and in which others have words, too: somebody who may forget them decides, with
+    ``POST /memory/erasures/{erasure_id}/decisions/{entry_id}``.
     """
 
     subject: str

@@ -21,16 +21,17 @@ from memory.core.errors import InvalidInput, NotFound
 from memory.core.scopes import parse_namespace
 from memory.services.erasure.erasable_people import list_erasable_people
 from memory.services.erasure.erase import Receipt
+from memory.services.erasure.erasure_decisions import list_decisions, list_pending_decisions
 from memory.services.erasure.erasure_jobs import (
     RUNS_KEY,
     find_subject,
     get_confirmation_text,
     get_erasure,
-    list_entries_to_decide,
     list_erasures,
     order_erasure,
     plan_erasure,
 )
+from memory.views.erasure_decisions import name_rows
 from memory.views.request_context import build_caller, name_namespaces, render_page_or_fragment
 
 
@@ -165,7 +166,8 @@ def people(request: HttpRequest) -> HttpResponse:
 @require_safe
 def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
     """Show the receipt; until there is one, the page polls for it."""
-    row = get_erasure(build_caller(request), erasure_id)
+    caller = build_caller(request)
+    row = get_erasure(caller, erasure_id)
     stored_receipt = row.receipt or {}
     lines = _build_lines(stored_receipt.get("tables", {}), stored_receipt.get("left", {}))
     context = {
@@ -174,7 +176,7 @@ def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
         "empty": [line.label for line in lines if not (line.erased_count or line.remaining_count)],
         "audit_count": stored_receipt.get("kept", {}).get("accounts_auditentry", 0),
         "audit": stored_receipt.get("audit", {}),
-        "to_decide": list_entries_to_decide(build_caller(request), row),
+        "to_decide": name_rows(request, list_decisions(caller, row)),
         "decide_count": len(stored_receipt.get("to_decide", ())),
         "person": get_confirmation_text(row.subject),
         "with_runs": row.planned.get(RUNS_KEY, False),
@@ -219,6 +221,7 @@ def _show_form(
         "confirmation": get_confirmation_text(subject) if planned else "",
         "is_self": subject == str(principal.user_id),
         "can_erase_others": principal.get_role(team_id) in (Role.OWNER, Role.ADMIN),
+        "pending_count": len(list_pending_decisions(build_caller(request))),
         "erasures": [
             (erasure, get_confirmation_text(erasure.subject))
             for erasure in list_erasures(build_caller(request))

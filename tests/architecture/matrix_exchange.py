@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.architecture.matrix_core import Maker, Row
-from tests.architecture.matrix_memory import _private_entry
+from tests.architecture.matrix_memory import _entry, _private_entry
 from tests.support.cast import Person
 
 
@@ -23,9 +23,28 @@ def _erasure(person: Person, canary: str) -> Any:
     return row.pk
 
 
-OBJECTS: dict[str, Maker] = {"erasure": _erasure}
+def _erasure_to_decide(person: Person, canary: str) -> Any:
+    """It left somebody the decision about a shared memory: the entry of this canary."""
+    from accounts.tenancy import tenant
+    from memory.models import Erasure
+    from memory.models.jobs import JobStatus
+
+    entry_id = _entry(person, canary)
+    with tenant([person.team.id]):
+        row = Erasure.objects.create(
+            team_id=person.team.id,
+            subject=canary,
+            asked_by=person.user,
+            status=JobStatus.DONE,
+            receipt={"to_decide": [str(entry_id)]},
+        )
+    return row.pk
+
+
+OBJECTS: dict[str, Maker] = {"erasure": _erasure, "erasure to decide": _erasure_to_decide}
 
 ERASURE = {"erasure_id": "erasure"}
+DECISION = {"erasure_id": "erasure to decide", "entry_id": "entry"}
 NOBODY = "01900000-0000-7000-8000-000000000001"
 FILE = '{"format": "mnemoflow-memory", "version": 1, "of": "team", "name": "x", "at": "2026-05-01T10:00:00Z"}\n{"type": "end", "lines": 2}\n'
 
@@ -44,7 +63,23 @@ ROWS = [
     Row("GET", "memory/erase/people/", "- 200 404 404 200 -"),
     Row("GET", "memory/erase/<uuid:erasure_id>/", "- 404 404 404 404 -", ERASURE),
     Row("GET", "memory/erase/<uuid:erasure_id>/receipt/", "- 404 404 404 404 -", ERASURE),
+    Row("GET", "memory/erase/decisions/", "- 200 200 200 200 -"),
+    Row(
+        "POST",
+        "memory/erase/<uuid:erasure_id>/decisions/<uuid:entry_id>/",
+        "- 404 403 302 302 -",
+        DECISION,
+        {"decision": "keep"},
+    ),
     # The API
+    Row("GET", "api/v1/memory/erasures/decisions", "- 200 200 200 200 200"),
+    Row(
+        "POST",
+        "api/v1/memory/erasures/<uuid:erasure_id>/decisions/<uuid:entry_id>",
+        "- 404 403 200 200 404",
+        DECISION,
+        {"decision": "keep"},
+    ),
     Row("GET", "api/v1/memory/export", "- 200 403 403 200 403"),
     Row(
         "GET",

@@ -6,14 +6,17 @@ the same counts taken again afterwards, and what is kept.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
+import structlog
 from django.db import connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -53,6 +56,8 @@ from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.namespace_access import find_target
 
 
+log = structlog.get_logger(__name__)
+
 QUERIES: Final = read_queries("memory/sql/queries/counts.sql")
 
 TABLES = (
@@ -83,29 +88,60 @@ class Receipt:
 
 
 def erase(
-    caller: MemoryCaller,
-    *,
-    subject: str,
-    dry_run: bool = False,
-    runs: bool = True,
-    cleared: Counter[str] | None = None,
+    caller: MemoryCaller, *, subject: str, dry_run: bool = False, runs: bool = True
 ) -> Receipt:
     """Erase the person, with their conversations and runs if ``runs`` is set.
 
     The person may erase themselves, and so may the API key that names them; an admin may erase people without an
     account, the owner any person. None of them sees the data.
-
-    ``cleared`` counts the entries deleted by external providers. Pass it again in a retry, which finds none of them.
     """
-    subject = normalize_identifier(subject)
-    return _erase(caller, subject, dry_run, runs, Counter() if cleared is None else cleared)
+    if dry_run:
+        return erase_here(caller, subject=subject, dry_run=True, runs=runs)
+    with clear_elsewhere(caller, subject=subject, runs=runs) as cleared:
+        return erase_here(caller, subject=subject, runs=runs, cleared=cleared)
+
+
+@contextmanager
+def clear_elsewhere(
+    caller: MemoryCaller, *, subject: str, runs: bool = True
+) -> Iterator[Counter[str]]:
+    """Clear what external providers have about the person, and yield the counts of entries by namespace.
+
+    Providers are slow, so this happens before the transaction that erases the rest, and again after it: runs may have
+    written there meanwhile. The history there expires automatically.
+    """
+    subject, cleared = normalize_identifier(subject), Counter[str]()
+    with tenant([caller.team_id]):
+        texts = [row.text for row in list_namespaces_of_person(caller.team_id, subject)]
+    found = [
+        (text, find_external_provider(caller.team_id, parse_namespace(text), NO_LIMITS))
+        for text in texts
+    ]
+    external = {text: each.provider for text, each in found if each is not None}
+    if external:
+        # The permission is checked first; a caller without it gets its error.
+        erase_here(caller, subject=subject, dry_run=True, runs=runs)
+    for text, provider in external.items():
+        cleared[text] += provider.clear_namespace(text)
+    yield cleared
+    for text, provider in external.items():
+        try:
+            provider.clear_namespace(text)
+        except MemoryFault as fault:
+            log.warning("not_cleared_again", namespace=text, why=type(fault).__name__)
 
 
 @retry_on_conflict
-def _erase(
-    caller: MemoryCaller, subject: str, dry_run: bool, runs: bool, cleared: Counter[str]
+def erase_here(
+    caller: MemoryCaller,
+    *,
+    subject: str,
+    dry_run: bool = False,
+    runs: bool = True,
+    cleared: Mapping[str, int] = MappingProxyType({}),
 ) -> Receipt:
-    team_id = caller.team_id
+    """Erase the person as ``erase`` does, but not what external providers have; they ``cleared`` so many entries."""
+    subject, team_id = normalize_identifier(subject), caller.team_id
     with tenant([team_id]):
         namespaces = list_namespaces_of_person(team_id, subject)
         person_ids = _list_person_ids(team_id, subject, namespaces)
@@ -130,8 +166,7 @@ def _erase(
             host_tables = erase_in_host(dry_run=False)
             shared = list_source_namespaces(team_id, person_ids) | writes.namespaces
             rows.lock_namespaces(team_id, {*(row.text for row in namespaces), *shared})
-            _clear_external(team_id, namespaces, cleared)
-            tables = {"elsewhere": cleared.total(), "sharing": access.end_sharing(namespaces)}
+            tables = {"elsewhere": sum(cleared.values()), "sharing": access.end_sharing(namespaces)}
             tables |= erase_sources(caller, person_ids, erased_ids)
             tables |= erase_run_writes(caller, writes)
             tables |= erase_uploads(team_id, person_ids, erased_ids)
@@ -270,14 +305,6 @@ def _erase_wiki_jobs(ids: list[UUID], person_ids: Sequence[str]) -> int:
     with connection.cursor() as cursor:
         cursor.execute(QUERIES["delete_wiki_jobs"], {"ids": ids, "people": list(person_ids)})
         return int(cursor.rowcount)
-
-
-def _clear_external(team_id: UUID, namespaces: list[Namespace], cleared: Counter[str]) -> None:
-    """Clear the namespaces of external providers and count their entries. Their history expires automatically."""
-    for row in namespaces:
-        parsed = parse_namespace(row.text)
-        if external := find_external_provider(team_id, parsed, NO_LIMITS):
-            cleared[row.text] += external.provider.clear_namespace(row.text)
 
 
 def _count_audit_entries(

@@ -1,7 +1,7 @@
 """Erasures as jobs: a person orders and confirms an erasure, and a worker carries it out and stores the receipt."""
 
 import logging
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 from uuid import UUID
@@ -19,9 +19,9 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
 from memory.core.identifiers import normalize_identifier
-from memory.models import Entry, Erasure
+from memory.models import Erasure
 from memory.models.jobs import JobStatus
-from memory.services.erasure.erase import Receipt, erase
+from memory.services.erasure.erase import Receipt, clear_elsewhere, erase, erase_here
 from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.tasks import wake_erasure
 
@@ -52,6 +52,24 @@ def find_subject(caller: MemoryCaller, name: str) -> str:
         rows = select_visible(caller, Membership)
         member = rows.filter(user__email__iexact=term).values_list("user_id", flat=True).first()
     return str(member) if member else term
+
+
+def erase_at_once(caller: MemoryCaller, *, subject: str, dry_run: bool, runs: bool) -> Receipt:
+    """Erase the person now, and return the receipt. It is stored if a person has to decide about memories in it."""
+    receipt = erase(caller, subject=subject, dry_run=dry_run, runs=runs)
+    if receipt.to_decide and not dry_run:
+        with tenant([caller.team_id]):
+            row = Erasure(
+                team_id=caller.team_id,
+                subject=receipt.subject,
+                asked_by_id=caller.principal.user_id,
+                planned={"tables": dict(receipt.tables), RUNS_KEY: runs},
+                status=JobStatus.DONE,
+                finished_at=timezone.now(),
+            )
+            row.receipt = _build_receipt(row, receipt)
+            row.save(force_insert=True)
+    return receipt
 
 
 @retry_on_conflict
@@ -95,16 +113,6 @@ def get_erasure(caller: MemoryCaller, erasure_id: UUID) -> Erasure:
     return erasure
 
 
-def list_entries_to_decide(caller: MemoryCaller, erasure: Erasure) -> list[Entry]:
-    """Return the entries of the receipt in which others have words, too, as far as they exist and the caller sees them."""
-    ids = (erasure.receipt or {}).get("to_decide") or ()
-    if not ids:
-        return []
-    with tenant([caller.team_id]):
-        rows = select_visible(caller, Entry).filter(pk__in=ids, deleted_at=None)
-        return list(rows.select_related("namespace").order_by("namespace_id", "key", "id"))
-
-
 def list_erasures(caller: MemoryCaller, limit: int = 20) -> list[Erasure]:
     """Return the erasures that the caller ordered or that were about them, newest first."""
     with tenant([caller.team_id]):
@@ -119,10 +127,16 @@ def carry_out_erasure(team_id: UUID, erasure_id: UUID) -> None:
     """
     with tenant([team_id]):
         row = Erasure.objects.unscoped().select_related("asked_by").get(pk=erasure_id)
+    if row.asked_by is None:
+        raise InvalidInput(
+            "asked_by: nobody ordered this erasure."
+        )  # those of keys are done at once
     caller = MemoryCaller(load_user_principal(row.asked_by), team_id)
     receipt = None
     try:
-        receipt = _erase(caller, row, Counter())
+        runs = bool(row.planned.get(RUNS_KEY))
+        with clear_elsewhere(caller, subject=row.subject, runs=runs) as cleared:
+            receipt = _erase(caller, row, cleared)
     except MemoryFault as fault:
         _fail(team_id, row, str(fault))
     except Exception as fault:
@@ -136,7 +150,7 @@ def carry_out_erasure(team_id: UUID, erasure_id: UUID) -> None:
 
 
 @retry_on_conflict
-def _erase(caller: MemoryCaller, row: Erasure, cleared: Counter[str]) -> dict[str, Any] | None:
+def _erase(caller: MemoryCaller, row: Erasure, cleared: Mapping[str, int]) -> dict[str, Any] | None:
     """Erase the person, and store and return the receipt. Return None if another worker has ended the job."""
     with tenant([caller.team_id]):
         running = _select_running(row.pk).select_for_update().first()
@@ -145,7 +159,7 @@ def _erase(caller: MemoryCaller, row: Erasure, cleared: Counter[str]) -> dict[st
         if running.receipt:  # a worker was lost between the erasure and the end of the job
             return dict(running.receipt)
         runs = bool(row.planned.get(RUNS_KEY))
-        result = erase(caller, subject=row.subject, runs=runs, cleared=cleared)
+        result = erase_here(caller, subject=row.subject, runs=runs, cleared=cleared)
         receipt = _build_receipt(row, result)
         _select_running(row.pk).update(receipt=receipt)
         return receipt
@@ -163,7 +177,7 @@ def _build_receipt(row: Erasure, receipt: Receipt) -> dict[str, Any]:
     return {
         **asdict(receipt),
         "at": receipt.at.isoformat(),
-        "asked_by": row.asked_by.email,
+        "asked_by": row.asked_by.email if row.asked_by else "",
         "asked_at": row.created_at.isoformat(),
         "receipt": str(row.pk),
     }

@@ -10,10 +10,8 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.models import Entry, Revision
 from memory.services.erasure.erase_run_writes import RUN_WRITES, TO_DECIDE
-from memory.services.erasure.erasure_jobs import (
-    list_entries_to_decide,
-    order_erasure,
-)
+from memory.services.erasure.erasure_decisions import list_decisions
+from memory.services.erasure.erasure_jobs import order_erasure
 from memory.services.gateway.caller import CallOrigin
 from memory.upkeep.erasure import run_erasure
 from tests.factories.workflows import make_run, make_workflow
@@ -88,8 +86,11 @@ def test_receipt_shows_what_is_to_be_decided_to_those_who_may_see_it(
     with tenant([cast.team_a.pk]):
         erasure.refresh_from_db()
     assert erasure.status == "done", erasure.problem
-    assert [entry.key for entry in list_entries_to_decide(caller, erasure)] == ["both"]
-    assert list_entries_to_decide(at_door(cast.carol), erasure) == []
+    states = list_decisions(caller, erasure)
+    assert [(state.entry and state.entry.key, state.may_decide) for state in states] == [
+        ("both", True)
+    ]
+    assert list_decisions(at_door(cast.carol), erasure) == []
     page = alice.client.get(f"/memory/erase/{erasure.pk}/").content.decode()
     assert ">both</a>" in page
     assert "has words of others" in page
