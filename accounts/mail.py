@@ -10,6 +10,8 @@ from django.core.mail import EmailMessage, get_connection
 from django.core.validators import validate_email
 from django.urls import reverse
 
+from accounts.request_transaction import without_connection
+
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +50,9 @@ def send_mails(mails: Iterable[Mail], *, about: str) -> int:
         try:
             validate_email(address)
             # The errors of smtplib are OSErrors.
-            sent += EmailMessage(subject, body, to=[address], connection=connection).send()
+            message = EmailMessage(subject, body, to=[address], connection=connection)
+            with without_connection(is_required=False):  # a mail server may be slow
+                sent += message.send()
         except (ValidationError, OSError) as error:
             log.warning("not_mailed", extra={"about": about, "why": type(error).__name__})
     return sent

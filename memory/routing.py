@@ -5,7 +5,7 @@ of persons, conversations and applications is always in PostgreSQL, because it m
 to audit it in the same transaction, and to erase it with proof. See adr 8.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,13 +14,15 @@ from uuid import UUID
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from accounts.request_transaction import without_connection
 from config.plugins import collect_mappings
 from memory.core.errors import InvalidInput, MemoryFault
 from memory.core.policy import NO_LIMITS, MemorySecurityPolicy
+from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace, Scope, get_scope
 from memory.providers import PROVIDERS, find_provider_factory
-from memory.providers.base import MemoryProvider
+from memory.providers.base import MemoryProvider, Usage
 
 
 DEFAULT = "postgres"
@@ -32,6 +34,43 @@ class ExternalProvider:
 
     name: str
     provider: MemoryProvider
+
+
+class OutsideProvider(MemoryProvider):
+    """A provider whose calls may take long: each one gives the database connection back until it has been answered.
+
+    What the caller's transaction did before is committed by that, as ``accounts.request_transaction`` explains.
+    """
+
+    def __init__(self, provider: MemoryProvider) -> None:
+        self._provider = provider
+
+    def store(self, params: StoreParams) -> MemoryEntry:
+        with without_connection(is_required=False):
+            return self._provider.store(params)
+
+    def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
+        with without_connection(is_required=False):
+            return self._provider.recall(query)
+
+    def delete(self, namespace: str, key: str) -> bool:
+        with without_connection(is_required=False):
+            return self._provider.delete(namespace, key)
+
+    def clear_namespace(self, namespace: str) -> int:
+        with without_connection(is_required=False):
+            return self._provider.clear_namespace(namespace)
+
+    def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
+        with without_connection(is_required=False):
+            return self._provider.history(namespace, key)
+
+    def measure(self, namespace: str) -> Usage:
+        with without_connection(is_required=False):
+            return self._provider.measure(namespace)
+
+    def close(self) -> None:
+        getattr(self._provider, "close", lambda: None)()
 
 
 def find_external_provider(
@@ -163,6 +202,9 @@ def _make_provider(
     if name == "redis":
         options["url"] = addresses.redis_url
     try:
-        return ExternalProvider(name, factory(**options))
+        provider = factory(**options)
+        return ExternalProvider(
+            name, OutsideProvider(provider) if provider.is_outside else provider
+        )
     except (MemoryFault, TypeError) as error:
         raise ImproperlyConfigured(f"The memory provider {name}: {error}") from error

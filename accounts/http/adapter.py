@@ -16,6 +16,7 @@ from accounts.errors import InvitationUnusable, SignInDelayed
 from accounts.http.devices import find_device, remember_device
 from accounts.models import Invitation, User
 from accounts.models.users import normalise_email
+from accounts.request_transaction import without_connection
 from accounts.selectors import has_owner
 from accounts.services import assign_first_team, find_invitation
 from accounts.services.sign_in import SignInAttempt, forgive_attempt, reserve_attempt
@@ -56,6 +57,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         if invitation is not None and invitation.email and invitation.email != email:
             raise forms.ValidationError(_("This invitation is for a different email address."))
         return email
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Send a mail, such as that for a new password, without holding a connection while the mail server is slow."""
+        with without_connection(is_required=False):
+            super().send_mail(template_prefix, email, context)
 
     @transaction.atomic
     def save_user(

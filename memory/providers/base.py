@@ -4,7 +4,7 @@ import asyncio
 from abc import ABC
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from memory.core.provider import NamespaceStore
 from memory.core.records import MemoryQuery
@@ -31,6 +31,8 @@ class MemoryProvider(NamespaceStore, ABC):
     """
 
     judge: Judge | None = None
+    # Its calls wait for a server that isn't part of the installation, so nobody holds a database connection meanwhile.
+    is_outside: ClassVar[bool] = True
 
     def measure(self, namespace: str) -> Usage:
         """Count the entries of a namespace. A provider that can count them without reading them overrides this."""

@@ -38,6 +38,8 @@ T = TypeVar("T")
 class InMemoryProvider(MemoryProvider):
     """A provider whose memory ends with the process. One lock makes its operations atomic."""
 
+    is_outside = False
+
     def __init__(
         self,
         *,

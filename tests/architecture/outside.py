@@ -29,9 +29,12 @@ class Door:
         yield waits
         waits += [count > outer_count for count in self._counts]
 
-    def refuse(self, _request: object) -> None:
+    def count(self) -> None:
         blocks = self._connection.atomic_blocks
         self._counts.append(sum(not block._from_testcase for block in blocks))
+
+    def refuse(self, _request: Any) -> None:
+        self.count()
         raise NetFault("nobody is outside")
 
 

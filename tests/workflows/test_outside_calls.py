@@ -258,15 +258,16 @@ EXCEPTIONS = {
     "workflows/services/tools/listing.py": "fetch_document: its caller opens the door",
     "workflows/services/catalog/drafting.py": "_ask: its caller opens the door",
     "workflows/services/samples/node_trials.py": "a command of the tests of samples, which no request calls",
-    "memory/services/wiki/compiling.py": "with a model in workers alone",
-    "memory/services/wiki/inspect.py": "with a model in workers alone",
-    "memory/services/curation/curate.py": "in workers alone",
+    "memory/providers/http/provider.py": "memory.routing opens the door for whoever calls a provider that is outside",
 }
 
 
-def test_code_of_requests_waits_only_through_the_doors() -> None:
+def test_code_of_requests_and_workers_waits_only_through_the_doors() -> None:
     packages = ("accounts", "memory", "workflows")
-    layers = ("services", "views", "api", "openai_api", "dify_api", "hooks_api", "mcp_server")
+    layers = (
+        *("services", "views", "api", "openai_api", "dify_api", "hooks_api", "mcp_server"),
+        *("execution", "upkeep", "providers", "embedding", "files"),
+    )
     found = set()
     for package in packages:
         for layer in layers:
@@ -277,6 +278,41 @@ def test_code_of_requests_waits_only_through_the_doors() -> None:
                     found.add(str(path.relative_to(ROOT)))
 
     assert found == EXCEPTIONS.keys()
+
+
+# What may wait for memory at another installation, for a bucket or for a mail server.
+WAITING = {
+    *("open_for_query", "open_run_book", "remember", "recall", "recall_query", "write_pages"),
+    *(
+        "clear_namespace",
+        "measure",
+        "create_file",
+        "upload_file",
+        "store_original",
+        "read_original",
+    ),
+    "send_mails",
+}
+
+
+def test_no_transaction_that_can_not_pause_is_around_what_waits_for_stores() -> None:
+    """They pause a ``pausable_tenant``; inside a ``tenant`` they would hold its connection."""
+    found = []
+    for package in ("accounts", "memory", "workflows"):
+        for path in (ROOT / package).rglob("*.py"):
+            for block in ast.walk(ast.parse(path.read_text())):
+                if isinstance(block, ast.With) and _is_fixed(block):
+                    calls = (each for each in ast.walk(block) if isinstance(each, ast.Call))
+                    waits = [_name(each.func) for each in calls if _name(each.func) in WAITING]
+                    found += [(str(path.relative_to(ROOT)), block.lineno, name) for name in waits]
+
+    assert found == []
+
+
+def _is_fixed(block: ast.With) -> bool:
+    calls = [item.context_expr for item in block.items]
+    names = {ast.unparse(call.func) for call in calls if isinstance(call, ast.Call)}
+    return not names.isdisjoint({"tenant", "transaction.atomic"})
 
 
 @pytest.mark.django_db

@@ -60,7 +60,8 @@ def create_file(
 ) -> StoredFile:
     """Store a content with its row, in the tenant's transaction. Raises FileRefused for one that is too large.
 
-    If the transaction is rolled back, the content has no row, and upkeep deletes it.
+    If the transaction is rolled back, the content has no row, and upkeep deletes it. A content for a bucket divides the
+    transaction, if it may pause: nobody who waits for the bucket holds a connection, or the lock of the quota.
     """
     is_for_runs = origin is not StoredFile.Origin.DOCUMENT
     media_type = detect_type(content, name)
@@ -85,6 +86,8 @@ def create_file(
         expires_at=timezone.now() + UNUSED_FOR if not run_ids and is_for_runs else None,
     )
     contents.write(file.path, content)
+    if contents.is_outside():
+        check_quota(owner.team_id, len(content))  # others may have stored files meanwhile
     file.save(force_insert=True)
     return file
 

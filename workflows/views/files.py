@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.errors import NotFound, NotSignedIn
 from accounts.principals import get_principal
+from accounts.request_transaction import give_back_connection
 from workflows.engine.files.media_types import get_served_type, is_shown_inline
 from workflows.errors import FileLinkExpired, FileRefused, FilesUnavailable, FileTooLarge
 from workflows.files import contents
@@ -48,6 +49,7 @@ class FileDownload(StreamingHttpResponse):
         )
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        await sync_to_async(give_back_connection)()  # the view's, as the content may take long
         content = await sync_to_async(contents.open_content, thread_sensitive=False)(self._path)
         read_chunk = sync_to_async(content.read, thread_sensitive=False)
         try:

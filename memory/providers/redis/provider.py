@@ -48,6 +48,8 @@ class RedisProvider(MemoryProvider):
     history is kept for ``past_kept`` after the last expiry.
     """
 
+    is_outside = False
+
     def __init__(
         self,
         url: str,

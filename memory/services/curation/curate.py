@@ -17,6 +17,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from accounts.request_transaction import without_connection
 from accounts.tenancy import reading, tenant
 from config.ids import uuid7
 from config.redaction import list_forms
@@ -125,7 +126,8 @@ def curate(team_id: UUID, curation_id: UUID, describe_run: DescribeRun) -> Curat
         stored_texts = list_stored_texts(team_id, row.run_id, namespace)
         work = replace(run.work, stored_texts=(*run.work.stored_texts, *stored_texts))
         job = _Job(row, replace(run, work=work, known_secrets=secrets), learning, namespace)
-        result = asyncio.run(_analyse(job))
+        with without_connection(is_required=False):  # a model may be slow
+            result = asyncio.run(_analyse(job))
         if result.problem:
             return _record_failure(row, result.problem, secrets, curator=result.curator)
         row, keys = _store_result(job, result)

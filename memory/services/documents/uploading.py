@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.principals import get_key_id
+from accounts.request_transaction import pausable_tenant
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.errors import AlreadyExists, InvalidInput
@@ -53,7 +54,7 @@ def upload_document(
         raise InvalidInput(_("namespace: memory of an external provider can't have documents."))
     sha256 = hashlib.sha256(content).hexdigest()
     source_id = build_document_id(name)
-    with tenant([caller.team_id]):
+    with pausable_tenant([caller.team_id]):
         outcome = _compare(access, source_id, sha256)
         if outcome is UploadOutcome.UNCHANGED:
             return UploadResult(outcome, _find_open(access.target.row, source_id))

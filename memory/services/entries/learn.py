@@ -10,7 +10,7 @@ from typing import Final
 
 from django.utils import timezone
 
-from accounts.tenancy import tenant
+from accounts.request_transaction import pausable_tenant
 from config.retry import retry_on_conflict
 from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import NotAdmitted
@@ -67,7 +67,7 @@ def learn(caller: MemoryCaller, *, scope: str, request: LearnRequest) -> list[Le
     What the content filter keeps out is a result with its reasons, and the other operations are performed. What
     contradicts a known fact is stored, and proposed for review.
     """
-    with tenant([caller.team_id]):
+    with pausable_tenant([caller.team_id]):
         learner = _Learner(caller, scope, request)
         changes = [learner.perform(operation) for operation in request.operations]
         stored = [change.entry for change in changes if change.entry and change.is_new]

@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.principals import get_key_id
+from accounts.request_transaction import pausable_tenant
 from accounts.tenancy import tenant
 from config.retry import find_conflict
 from memory import permissions
@@ -86,10 +87,11 @@ def open_namespace(
     """Authorize the caller unless ``access`` is given, yield the namespace, and write the audit entry, in one
     transaction.
 
-    After a write by an external provider, a conflict becomes a ProviderError, because a retry would write twice.
+    A call of a provider that is outside divides the transaction: no connection is held meanwhile. After a write by an
+    external provider, a conflict becomes a ProviderError, because a retry would write twice.
     """
     request = _Request(caller, scope, namespace)
-    with _audit_refusals(request, action), tenant([caller.team_id]):
+    with _audit_refusals(request, action), pausable_tenant([caller.team_id]):
         if access is None:
             access = _admit(caller, verb, request.resolve())
         else:

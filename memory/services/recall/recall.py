@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from accounts.tenancy import tenant
+from accounts.request_transaction import pausable_tenant
 from config.ids import uuid7
 from config.retry import retry_on_conflict
 from config.sql import read_queries
@@ -146,7 +146,7 @@ def open_several_for_query(
 
     if settings.MEMORY_EMBEDDER or find_team_embedder(caller.team_id):
         query = embed_query(query, caller.team_id, may_embed)
-    with tenant([caller.team_id]), ExitStack() as stack:
+    with pausable_tenant([caller.team_id]), ExitStack() as stack:
         for access in accesses:
             stack.enter_context(
                 open_namespace(

@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from accounts import access, audit
 from accounts.models import Team
 from accounts.personas import find_player, strip_player
-from accounts.tenancy import tenant
+from accounts.request_transaction import pausable_tenant
 from config.retry import retry_on_conflict
 from memory import permissions
 from memory.core.errors import AccessDenied, NotFound
@@ -106,7 +106,7 @@ def export_namespace(caller: MemoryCaller, *, namespace: str) -> ExportFile:
         if access.target.row is None:
             raise NotFound(_("Memory not found."))
         namespaces = [access.target.row]
-    with tenant([caller.team_id]):
+    with pausable_tenant([caller.team_id]):
         return _write_file(caller, "namespace", namespace, namespaces)
 
 
@@ -115,7 +115,7 @@ def export_person(caller: MemoryCaller, *, subject: str) -> ExportFile:
 
     A key needs the scope to read memory, and the scope to read runs for the records of the host.
     """
-    with tenant([caller.team_id]):
+    with pausable_tenant([caller.team_id]):
         subject = normalize_identifier(subject)
         namespaces = list_namespaces_of_person(caller.team_id, subject)
         parsed = parse_namespace(resolve_namespace("user", {"user_id": subject}))
@@ -138,7 +138,7 @@ def export_person(caller: MemoryCaller, *, subject: str) -> ExportFile:
 def export_team(caller: MemoryCaller) -> ExportFile:
     """Export the team's namespaces that an admin may view. The header has the number of the others."""
     access.check(caller.principal, "memory.share", caller.team_id)
-    with tenant([caller.team_id]):
+    with pausable_tenant([caller.team_id]):
         all_namespaces = Namespace.objects.unscoped().filter(team_id=caller.team_id)
         all_namespaces = all_namespaces.exclude(scope__in=RUN_SCOPES)
         visible = select_visible(caller, Namespace)
@@ -153,7 +153,7 @@ def export_all(
 ) -> ExportFile:
     """Export for an operator of the installation, including private memory. The audit log names the system as actor."""
     caller = MemoryCaller(_SystemPrincipal(team_id), team_id)
-    with tenant([team_id]):
+    with pausable_tenant([team_id]):
         if subject is not None:
             subject = normalize_identifier(subject)
             namespaces = list_namespaces_of_person(team_id, subject)

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from accounts import audit
 from accounts.models import Team
+from accounts.request_transaction import pausable_tenant
 from accounts.tenancy import tenant
 from memory.core.errors import MemoryFault
 from memory.core.provider import NamespaceStore
@@ -43,7 +44,7 @@ class MisplacedNamespace:
 
 def list_hidden_namespaces() -> list[MisplacedNamespace]:
     """Return the hidden namespaces of all teams. A provider in which one is empty is forgotten."""
-    with tenant(Team.objects.values_list("pk", flat=True)):
+    with pausable_tenant(Team.objects.values_list("pk", flat=True)):
         return [*_list_hidden_in_postgres(), *_list_hidden_elsewhere()]
 
 
@@ -83,7 +84,8 @@ def _list_hidden_in_postgres() -> Iterator[MisplacedNamespace]:
 
 
 def _list_hidden_elsewhere() -> Iterator[MisplacedNamespace]:
-    for row in Namespace.objects.unscoped().exclude(kept_in="").order_by("text", "id"):
+    # They are all read first, because the provider is asked between two transactions.
+    for row in list(Namespace.objects.unscoped().exclude(kept_in="").order_by("text", "id")):
         expected = find_place(row.team_id, row.scope)
         if expected == row.kept_in:
             continue

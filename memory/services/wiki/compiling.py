@@ -12,6 +12,7 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from accounts.request_transaction import without_connection
 from config.retry import retry_on_conflict
 from memory.core.records import Json
 from memory.logic.knowledge.page_gate import build_quarantined_page, screen_page
@@ -65,7 +66,8 @@ def compile_page(
     has_sources = any(source.id in material.sources for source in material.page.sources)
     if ask is not None and learning is not None and has_sources:
         try:
-            draft = asyncio.run(_ask(material, ask, model, learning))
+            with without_connection(is_required=False):
+                draft = asyncio.run(_ask(material, ask, model, learning))
         except Exception as error:  # whatever the provider raises: the rules do it instead
             log.warning("wiki_compiled_by_rules", extra={"why": str(error)})
             problem = f"{type(error).__name__}: {error}"[:500]

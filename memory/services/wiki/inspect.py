@@ -5,6 +5,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from accounts.request_transaction import without_connection
 from config.retry import retry_on_conflict
 from memory.core.identifiers import unescape
 from memory.host import get_host
@@ -63,7 +64,8 @@ def lint_wiki(caller: MemoryCaller, *, namespace: str, use_model: bool = False) 
     if ask is None or learning is None:
         return LintReport(overview, findings)
     try:
-        model_findings = asyncio.run(_ask_for_contradictions(overview, ask, learning))
+        with without_connection(is_required=False):
+            model_findings = asyncio.run(_ask_for_contradictions(overview, ask, learning))
     except Exception as error:  # whatever the model's provider raises; the rules' report is shown
         log.warning("wiki_lint_without_model", extra={"why": str(error)})
         return LintReport(overview, findings, problem=f"{type(error).__name__}: {error}"[:500])

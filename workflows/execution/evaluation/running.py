@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from accounts.models import Team
 from accounts.principals import RunPrincipal, load_run_principal
+from accounts.request_transaction import without_connection
 from accounts.tenancy import tenant
 from config.redaction import Redactor
 from workflows.engine.errors import EngineFault
@@ -114,7 +115,7 @@ def _run(row: EvaluationResult) -> Outcome:
         return Outcome(score=Score(None, problem="The workers that ran this case died."))
     try:
         prepared = _prepare(row)  # in this thread, whose connection it is
-        with run_for(row.team_id, row.evaluation.workflow_id):
+        with run_for(row.team_id, row.evaluation.workflow_id), without_connection(is_required=False):
             return asyncio.run(asyncio.wait_for(_run_and_score(row, prepared), CASE_SECONDS))
     except EngineFault as fault:
         return Outcome(score=Score(None, problem=fault.message))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
+from accounts.request_transaction import pausable_tenant
 from accounts.tenancy import tenant
 from workflows.engine.errors import FileUnavailable, HttpFailed, NodeFailed
 from workflows.engine.files.ports import MAX_FILE_BYTES, NewFile
@@ -65,7 +66,7 @@ class RunFiles:
         owner = Owner.of_run(self.team_id, self.row)
         create = partial(create_file, owner, new.content, new.name)
         try:
-            with tenant([self.team_id]):
+            with pausable_tenant([self.team_id]):
                 run_ids = list_with_parents(self.run_id)
                 file = create(origin=StoredFile.Origin.STEP, run_ids=run_ids)
                 return build_value(file)

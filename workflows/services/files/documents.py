@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.principals import get_key_id
-from accounts.request_transaction import without_connection
+from accounts.request_transaction import pausable_tenant, without_connection
 from accounts.tenancy import tenant
 from workflows.engine.files.ports import DocumentRequest
 from workflows.files import contents
@@ -25,7 +25,7 @@ from workflows.services.runs.runs import resolve_subject
 
 def store_original(principal: Principal, team_id: UUID, content: bytes, name: str) -> StoredFile:
     """Store a document for the principal. Memory has checked that they may. Raises FileRefused for one that is too large."""
-    with tenant([team_id]):
+    with pausable_tenant([team_id]):
         person = resolve_subject(principal, None)
         owner = Owner(team_id, person.id, person.user_id, principal.user_id, get_key_id(principal))
         file = create_file(owner, content, name, origin=StoredFile.Origin.DOCUMENT)

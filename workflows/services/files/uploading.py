@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.principals import get_key_id
-from accounts.tenancy import tenant
+from accounts.request_transaction import pausable_tenant
 from workflows import permissions
 from workflows.engine.files.media_types import detect_type
 from workflows.errors import FileRefused, FilesUnavailable, FileTooLarge
@@ -50,7 +50,7 @@ def upload_file(
         media_type = detect_type(content, name)
         field.check_type(media_type, name)
         field.check_size(len(content), media_type.kind, name)
-    with tenant([team_id]):
+    with pausable_tenant([team_id]):
         person = resolve_subject(principal, subject)
         owner = Owner(team_id, person.id, person.user_id, principal.user_id, get_key_id(principal))
         try:

@@ -13,6 +13,7 @@ import structlog
 from django.db import connection, connections
 from django.utils import timezone
 
+from accounts.request_transaction import without_connection
 from accounts.tenancy import tenant
 from config import net
 from config.encryption.crypto import decrypt
@@ -57,7 +58,8 @@ def send_due_deliveries(now: datetime | None = None) -> int:
     if not due:
         return 0
     claimed = [message for team_id, pk in due if (message := _claim(team_id, pk, now))]
-    with ThreadPoolExecutor(THREADS, thread_name_prefix="webhooks-out") as pool:
+    pool = ThreadPoolExecutor(THREADS, thread_name_prefix="webhooks-out")
+    with without_connection(is_required=False), pool:
         results = list(pool.map(_post, claimed))
     for message, result in zip(claimed, results, strict=True):
         _note(message.delivery, *result, now)
