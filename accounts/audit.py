@@ -135,6 +135,8 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "tool.changed": _("edited a tool connection"),
     "tool.tried": _("tried a tool"),
     "tool.disconnected": _("removed a tool connection"),
+    "tool.signed_in": _("signed in to an MCP server"),
+    "tool.signed_out": _("signed out of an MCP server"),
     "memory.recalled": _("recalled memories"),
     "memory.stored": _("stored a memory"),
     "memory.rehearsed": _("previewed a memory change"),

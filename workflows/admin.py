@@ -214,6 +214,22 @@ class ToolConnectionAdmin(ReadOnlyTenantAdmin):
     list_select_related = ("team",)
 
 
+@admin.register(models.ToolSignIn)
+class ToolSignInAdmin(ReadOnlyTenantAdmin):
+    verb = "credential.view"
+    list_display = ("connection", "signed_in_at", "expires_at", "error", "team")
+    list_select_related = ("connection", "team")
+    exclude = ("access_token", "refresh_token", "client_secret")
+
+
+@admin.register(models.SignInAttempt)
+class SignInAttemptAdmin(ReadOnlyTenantAdmin):
+    verb = "credential.view"
+    list_display = ("connection", "user", "expires_at", "team")
+    list_select_related = ("connection", "user", "team")
+    exclude = ("code_verifier", "client_secret", "state_hash", "session_hash")
+
+
 @admin.register(models.StreamName)
 class StreamNameAdmin(ReadOnlyTenantAdmin):
     verb = "workflow.view"

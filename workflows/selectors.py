@@ -429,7 +429,7 @@ def find_credential(principal: Principal, credential_id: UUID) -> Credential:
 def list_providers(principal: Principal, team_id: UUID) -> QuerySet[ModelProvider]:
     permissions.check_view_credentials(principal, team_id)
     rows = ModelProvider.objects.visible_to(principal).filter(team_id=team_id)
-    return rows.select_related("credential").defer("credential__secret")
+    return rows.select_related("credential", "sign_in").defer("credential__secret")
 
 
 def find_provider_by_name(principal: Principal, team_id: UUID, name: str) -> ModelProvider:
@@ -454,14 +454,14 @@ def find_provider(
 def list_tool_connections(principal: Principal, team_id: UUID) -> QuerySet[ToolConnection]:
     permissions.check_view_credentials(principal, team_id)
     rows = ToolConnection.objects.visible_to(principal).filter(team_id=team_id)
-    return rows.select_related("credential").defer("credential__secret")
+    return rows.select_related("credential", "sign_in").defer("credential__secret")
 
 
 def find_tool_connection(
     principal: Principal, connection_id: UUID, *, change: bool = False
 ) -> ToolConnection:
     """Return a connection that the principal may see, or with ``change`` one that the principal may change."""
-    rows = ToolConnection.objects.visible_to(principal).select_related("credential")
+    rows = ToolConnection.objects.visible_to(principal).select_related("credential", "sign_in")
     connection = _get(rows, pk=connection_id)
     if change:
         permissions.check_manage(principal, connection)

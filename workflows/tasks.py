@@ -24,6 +24,7 @@ from workflows.execution.wake_up import ADVANCE_TASK
 from workflows.execution.worker import get_worker
 from workflows.files.removal import tidy_files
 from workflows.llm.registry import preload_openai
+from workflows.tools.signed_in.attempts import delete_expired_attempts
 
 
 log = logging.getLogger(__name__)
@@ -121,8 +122,8 @@ def count_usage() -> int:
 
 @shared_task(name="workflows.delete_expired_keys", ignore_result=True)
 def delete_keys() -> int:
-    """Delete the idempotency keys that have expired, with the answers that were kept for them."""
-    return delete_expired_keys()
+    """Delete the idempotency keys that have expired, with the answers that were kept for them, and sign-ins nobody finished."""
+    return delete_expired_keys() + delete_expired_attempts()
 
 
 @shared_task(name="workflows.tidy_history", ignore_result=True)

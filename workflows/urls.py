@@ -49,7 +49,7 @@ from workflows.views.runs import pages as runs
 from workflows.views.samples import first_steps
 from workflows.views.search import page as search_page
 from workflows.views.tools import pages as tool_pages
-from workflows.views.tools import trying
+from workflows.views.tools import signing_in, trying
 from workflows.views.triggers import ended_runs
 from workflows.views.triggers import pages as triggers
 from workflows.views.usage import limits, storage
@@ -232,6 +232,10 @@ pages: list[URLPattern | URLResolver] = [
     path("tools/<uuid:connection_id>/operations/", tool_pages.choose, name="choose_tools"),
     path("tools/<uuid:connection_id>/refresh/", tool_pages.refresh, name="refresh_tools"),
     path("tools/<uuid:connection_id>/secret/", tool_pages.secret, name="tool_secret"),
+    path("tools/sign-in/", signing_in.come_back, name="sign_in_return"),
+    path("tools/sign-in/client.json", signing_in.describe_client, name="sign_in_client"),
+    path("tools/<uuid:connection_id>/sign-in/", signing_in.start, name="sign_in_tools"),
+    path("tools/<uuid:connection_id>/sign-out/", signing_in.sign_out, name="sign_out_tools"),
     path("tools/<uuid:connection_id>/delete/", tool_pages.delete, name="disconnect_tools"),
     path("tools/<uuid:connection_id>/try/<slug:name>/", trying.try_operation, name="try_tool"),
     path("files/<uuid:file_id>/", files.send_file, name="file"),

@@ -114,6 +114,14 @@ def remove_connection_secret(request: HttpRequest, connection_id: UUID) -> Statu
     return Status(204, None)
 
 
+@router.delete(f"{CONNECTION}/sign-in", response={204: None}, summary="Sign out of an MCP server")
+def delete_sign_in(request: HttpRequest, connection_id: UUID) -> Status[None]:
+    """Delete the tokens of the connection, and ask their server to forget them. A person signs in on the page Tools."""
+    principal, connection = _find(request, connection_id)
+    tools.sign_out(principal, connection=connection)
+    return Status(204, None)
+
+
 @router.delete(CONNECTION, response={204: None}, summary="Delete a tool connection")
 def delete_connection(request: HttpRequest, connection_id: UUID) -> Status[None]:
     """Delete a connection and its secret. Workflows that use its tools fail from then on."""

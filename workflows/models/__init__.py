@@ -9,14 +9,12 @@ from workflows.models.first_steps import FirstSteps
 from workflows.models.folder import Folder, FolderTree
 from workflows.models.journal import RunCommit, RunEvent, RunPartial, StepIntent, StepPart
 from workflows.models.provider import (
-    ConnectionKind,
     Credential,
     KnowledgeMapping,
     ModelCall,
     ModelMapping,
     ModelProvider,
     ProviderModel,
-    ToolConnection,
 )
 from workflows.models.public_pages.public_page import PageAccess, PublicPage
 from workflows.models.reports.active_runs import ActiveRun
@@ -29,6 +27,8 @@ from workflows.models.reports.workers import Worker
 from workflows.models.run import Run, Step
 from workflows.models.stored_file import StoredFile
 from workflows.models.task import Task
+from workflows.models.tools.connection import ConnectionKind, ToolConnection
+from workflows.models.tools.sign_in import SignInAttempt, SignInStatus, ToolSignIn
 from workflows.models.triggers.subscriptions import (
     Delivery,
     DeliveryStatus,
@@ -80,6 +80,8 @@ __all__ = [
     "RunSubscription",
     "RunUsage",
     "RunWait",
+    "SignInAttempt",
+    "SignInStatus",
     "Snapshot",
     "StartCount",
     "Step",
@@ -89,6 +91,7 @@ __all__ = [
     "StreamName",
     "Task",
     "ToolConnection",
+    "ToolSignIn",
     "Trigger",
     "TriggerKind",
     "Variable",

@@ -9,9 +9,11 @@ from pydantic import Field
 
 from config.http.openapi import Body, with_example
 from workflows.models import ToolConnection
+from workflows.tools.connections import get_sign_in
 
 
 ConnectionKind = Literal["openapi", "mcp_http", "mcp_stdio"]
+SignIn = Literal["none", "needed", "signed_in", "again"]
 Authentication = Literal["", "none", "bearer", "basic", "header", "query"]
 
 
@@ -89,6 +91,9 @@ class ConnectionOut(Schema):
     approval_operations: list[str]
     has_secret: bool
     hint: str = Field(description="The last characters of the secret.")
+    sign_in: SignIn = Field(
+        description="Of an MCP server: whether a person has signed in. none: it was never needed."
+    )
     checked_at: dt.datetime | None
     check_error: str
 
@@ -99,6 +104,11 @@ class ConnectionOut(Schema):
     @staticmethod
     def resolve_hint(connection: ToolConnection) -> str:
         return connection.credential.hint if connection.credential else ""
+
+    @staticmethod
+    def resolve_sign_in(connection: ToolConnection) -> str:
+        sign_in = get_sign_in(connection)
+        return sign_in.status.value if sign_in is not None else "none"
 
 
 class RefreshOut(Schema):

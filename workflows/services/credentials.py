@@ -25,6 +25,7 @@ from workflows.models.provider import ProviderKind
 from workflows.services import audit_lines
 from workflows.services.model_prices import Prices, clean_prices
 from workflows.services.models import added_models
+from workflows.services.tools.sign_in_secrets import list_sign_in_secrets, rotate_sign_in_secrets
 from workflows.services.triggers.addresses import list_trigger_secrets, rotate_trigger_secrets
 
 
@@ -198,7 +199,7 @@ def rotate_secrets(team_ids: Iterable[UUID]) -> int:
                     row.secret = rotate(bytes(row.secret))
                     row.save(update_fields=["secret"])
                     count += 1
-            count += rotate_trigger_secrets(team_id)
+            count += rotate_trigger_secrets(team_id) + rotate_sign_in_secrets(team_id)
     return count
 
 
@@ -212,7 +213,7 @@ def count_secrets(team_ids: Iterable[UUID]) -> SecretCount:
                 for secret in rows.values_list("secret", flat=True).iterator():
                     total += 1
                     unreadable += not is_readable(bytes(secret))
-            for secret in list_trigger_secrets(team_id):
+            for secret in (*list_trigger_secrets(team_id), *list_sign_in_secrets(team_id)):
                 total += 1
                 unreadable += not is_readable(secret)
     return SecretCount(total, unreadable)

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from accounts.tenancy import tenant
@@ -20,14 +21,21 @@ from workflows.engine.tool_calls import (
     ToolSource,
     ToolSpec,
 )
-from workflows.models import ConnectionKind, ToolConnection
+from workflows.models import ConnectionKind, ToolConnection, ToolSignIn
+from workflows.tools import threads
+from workflows.tools.challenges import SignInEnded, SignInNeeded
 from workflows.tools.echoed_secrets import build_cleaner, clean_question, clean_result
 from workflows.tools.mcp.commands import STDIO_SCHEME
 from workflows.tools.openapi.calls import call_operation
 from workflows.tools.openapi.security import Security
 from workflows.tools.operations import Operation, read_operations
+from workflows.tools.signed_in.calling import call_signed_in
+from workflows.tools.signed_in.renewal import SignInReference, read_token
+from workflows.tools.threads import RunInThread
 
 
+# The relations that have what is secret about a connection.
+SECRETS: Final = ("credential", "sign_in")
 _SOURCES: Final[Mapping[str, ToolSource]] = {
     ConnectionKind.OPENAPI: "openapi",
     ConnectionKind.MCP_HTTP: "mcp",
@@ -48,22 +56,24 @@ class Connection:
     approvals: frozenset[str]
     security: Security
     secret: str | None = None
-    # Of the credential: which one it is, and when its secret was replaced.
+    # Of the credential or the sign-in: which one it is, and when its secret was replaced.
     account: str = ""
+    # Its access token is the secret, or has to be renewed first if there is none.
+    sign_in: SignInReference | None = None
 
 
 def find_connection(team_id: UUID, slug: str) -> Connection:
     """Return a connection of the team. Raise ``ToolFailed`` if there is none of this name."""
     with tenant([team_id]):
         rows = ToolConnection.objects.unscoped().filter(team_id=team_id, slug=slug)
-        row = rows.select_related("credential").first()
+        row = rows.select_related(*SECRETS).first()
     if row is None:
         raise ToolFailed(f"There is no tool connection {slug[:100]!r} in this team")
     return read_connection(row)
 
 
 def read_connection(row: ToolConnection) -> Connection:
-    """Return the connection of a row whose credential is loaded."""
+    """Return the connection of a row whose ``SECRETS`` are loaded."""
     return Connection(
         slug=row.slug,
         kind=row.kind,
@@ -73,8 +83,29 @@ def read_connection(row: ToolConnection) -> Connection:
         approvals=frozenset(row.approval_operations),
         security=Security(**row.authentication),
         secret=read_secret(row),
-        account=f"{row.credential.pk} {row.credential.rotated_at}" if row.credential else "",
+        account=_describe_account(row),
+        sign_in=find_sign_in(row),
     )
+
+
+def _describe_account(row: ToolConnection) -> str:
+    sign_in = get_sign_in(row)
+    if sign_in is not None and sign_in.signed_in_at is not None:
+        return f"{sign_in.pk} {sign_in.signed_in_at}"
+    return f"{row.credential.pk} {row.credential.rotated_at}" if row.credential else ""
+
+
+def get_sign_in(row: ToolConnection) -> ToolSignIn | None:
+    """Return the sign-in of a connection, or None if it was never needed."""
+    return getattr(row, "sign_in", None)
+
+
+def find_sign_in(row: ToolConnection) -> SignInReference | None:
+    """Return the sign-in whose token is the secret of the connection, or None if another secret is."""
+    sign_in = get_sign_in(row)
+    if sign_in is None or (sign_in.signed_in_at is None and row.credential_id is not None):
+        return None
+    return SignInReference(row.team_id, sign_in.pk, row.name)
 
 
 def list_connection_tools(team_id: UUID, slug: str) -> Sequence[Tool]:
@@ -126,16 +157,49 @@ def _build_version(connection: Connection, operation: Operation) -> str:
 
 
 async def call_connection_tool(
-    connection: Connection, tool: Tool, arguments: Mapping[str, Json], idempotency_key: str
+    connection: Connection,
+    tool: Tool,
+    arguments: Mapping[str, Json],
+    idempotency_key: str,
+    run_in_thread: RunInThread = threads.run_in_thread,
 ) -> ToolResult:
-    """Call an enabled operation. Raise ``ToolFailed`` if it isn't one, or if its server can't be reached."""
+    """Call an enabled operation. Raise ``ToolFailed`` if it isn't one, or if its server can't be reached.
+
+    ``run_in_thread`` is for the tokens of a sign-in, which may have to be renewed.
+    """
     name = tool.reference.name
     operation = connection.operations.get(name)
     if operation is None or name not in connection.enabled:
         raise ToolFailed(
             f"The connection {connection.slug!r} doesn't offer the tool {name[:100]!r}"
         )
-    clean = build_cleaner(connection.secret, connection.security)
+
+    async def call(secret: str | None) -> ToolResult:
+        return await _call(connection, operation, secret, arguments, idempotency_key, tool.reply)
+
+    if connection.sign_in is not None:
+        return await call_signed_in(connection.sign_in, connection.secret, call, run_in_thread)
+    try:
+        return await call(connection.secret)
+    except SignInNeeded:
+        raise SignInEnded(_describe_refusal(connection)) from None
+
+
+def _describe_refusal(connection: Connection) -> str:
+    if connection.secret is not None:
+        return f"The MCP server refuses the key of the connection {connection.slug!r}"
+    return f"The connection {connection.slug!r} needs a sign-in: an admin signs in on its page under Tools"
+
+
+async def _call(
+    connection: Connection,
+    operation: Operation,
+    secret: str | None,
+    arguments: Mapping[str, Json],
+    idempotency_key: str,
+    reply: ToolReply | None,
+) -> ToolResult:
+    clean = build_cleaner(secret, connection.security)
     try:
         if connection.kind == ConnectionKind.OPENAPI:
             result = await call_operation(
@@ -143,12 +207,15 @@ async def call_connection_tool(
                 arguments,
                 base_url=connection.url,
                 security=connection.security,
-                secret=connection.secret,
+                secret=secret,
                 idempotency_key=idempotency_key,
                 clean=clean,
             )
         else:
-            result = await _call_mcp(connection, operation, arguments, idempotency_key, tool.reply)
+            server = build_server(connection.url, connection.security, secret)
+            result = await _call_mcp(server, operation, arguments, idempotency_key, reply)
+    except SignInNeeded:
+        raise
     except ToolFailed as fault:
         raise ToolFailed(clean(fault.message), retryable=fault.retryable) from None
     except ToolAsks as asked:
@@ -157,7 +224,7 @@ async def call_connection_tool(
 
 
 async def _call_mcp(
-    connection: Connection,
+    server: Any,  # mcp.servers.Server
     operation: Operation,
     arguments: Mapping[str, Json],
     idempotency_key: str,
@@ -166,7 +233,6 @@ async def _call_mcp(
     # Inline import: the package takes a third of a second to import, and few processes call MCP servers.
     from workflows.tools.mcp import session  # noqa: PLC0415
 
-    server = build_server(connection.url, connection.security, connection.secret)
     return await session.call_tool(
         server, operation, arguments, idempotency_key=idempotency_key, reply=reply
     )
@@ -185,8 +251,18 @@ def build_server(url: str, security: Security, secret: str | None) -> Any:  # mc
 
 
 def read_secret(row: ToolConnection) -> str | None:
-    """Return the secret, unless the credential may not be sent to the URL, which may have been changed."""
+    """Return the secret, unless the credential may not be sent to the URL, which may have been changed.
+
+    That of a connection with a sign-in is its access token, unless that has to be renewed.
+    """
+    sign_in = get_sign_in(row)
+    if sign_in is not None and sign_in.signed_in_at is not None:
+        return read_token(sign_in) if _is_same_server(sign_in.resource, row.url) else None
     credential = row.credential
     if credential is None or not credential.may_be_sent_to(row.url):
         return None
     return decrypt(bytes(credential.secret))
+
+
+def _is_same_server(resource: str, url: str) -> bool:
+    return urlsplit(resource)[:2] == urlsplit(url)[:2]  # scheme and host

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, ParamSpec, Protocol, TypeVar
+from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import Q
@@ -25,6 +25,7 @@ from workflows.engine.tools.port import (
 from workflows.engine.tools.web.services import SERVICES, Account
 from workflows.models import ConnectionKind, ToolConnection
 from workflows.tools.connections import (
+    SECRETS,
     Connection,
     call_connection_tool,
     check_version,
@@ -32,19 +33,11 @@ from workflows.tools.connections import (
     read_connection,
     read_secret,
 )
+from workflows.tools.threads import RunInThread
 
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 # The right that a person needs for the tools of a team. Built-in tools and plug-ins need none: they read nothing of it.
 USE_TOOLS: Final = "workflow.run"
-
-
-class RunInThread(Protocol):
-    """Runs a function that uses the database outside the event loop."""
-
-    async def __call__(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T: ...
 
 
 @cache
@@ -110,7 +103,9 @@ class ConnectionTools:
     ) -> ToolResult:
         connection = await self._run_in_thread(self._load, tool.reference)
         check_version(connection, tool)
-        return await call_connection_tool(connection, tool, arguments, idempotency_key)
+        return await call_connection_tool(
+            connection, tool, arguments, idempotency_key, self._run_in_thread
+        )
 
     def _load(self, reference: ToolReference) -> Connection:
         if not can(self._load_principal(), USE_TOOLS, self._team_id):
@@ -155,7 +150,7 @@ def find_team_connection(team_id: UUID, reference: ToolReference) -> Connection:
             ToolConnection.objects.unscoped()
             .filter(Q(slug=provider) | Q(name=provider) | Q(url=provider), team_id=team_id)
             .exclude(kind=ConnectionKind.WEB)
-            .select_related("credential")
+            .select_related(*SECRETS)
             .order_by("slug")[:10]
         )
     row = next((row for row in rows if row.slug == provider), rows[0] if len(rows) == 1 else None)

@@ -13,6 +13,8 @@ from workflows.services.tools.connecting import (
     connect_process,
     connect_service,
 )
+from workflows.services.tools.signing_in import finish_sign_in, start_sign_in, take_attempt
+from workflows.services.tools.signing_out import sign_out
 
 
 __all__ = [
@@ -22,7 +24,11 @@ __all__ = [
     "connect_process",
     "connect_service",
     "disconnect",
+    "finish_sign_in",
     "refresh_connection",
     "remove_secret",
     "replace_secret",
+    "sign_out",
+    "start_sign_in",
+    "take_attempt",
 ]

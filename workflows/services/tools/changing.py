@@ -14,7 +14,9 @@ from workflows.services import audit_lines, credentials
 from workflows.services.outside_calls import lock_row
 from workflows.services.tools.listing import Listing, check_listing, list_server, read_api
 from workflows.services.tools.secrets import create_secret
-from workflows.tools.connections import read_secret
+from workflows.services.tools.signing_out import load_grant, revoke_tokens
+from workflows.tools.challenges import SignInNeeded
+from workflows.tools.connections import find_sign_in, get_sign_in, read_secret
 from workflows.tools.openapi.security import Security
 
 
@@ -67,6 +69,9 @@ def replace_secret(
 ) -> ToolConnection:
     """Replace the secret of the connection, or give it one. It may be sent to the connection's host alone."""
     permissions.check_manage(principal, connection)
+    sign_in = get_sign_in(connection)
+    if sign_in is not None and sign_in.signed_in_at is not None:
+        raise InvalidValue(_("This connection has a sign-in. Disconnect it first."), field="secret")
     with tenant([connection.team_id]):
         if connection.credential:
             credentials.replace_secret(principal, credential=connection.credential, secret=secret)
@@ -83,17 +88,29 @@ def remove_secret(principal: Principal, *, connection: ToolConnection) -> None:
     with tenant([connection.team_id]):
         credential, connection.credential = connection.credential, None
         connection.save(update_fields=["credential", "updated_at"])
-        _delete_credential(principal, credential)
+        delete_credential(principal, credential)
         audit_lines.record(principal, connection, "tool.changed", secret_withdrawn=True)
 
 
+def list_at_first(principal: Principal, connection: ToolConnection) -> None:
+    """List the operations of a connection that has none yet. They are enabled, and each call of one needs approval.
+
+    Raise ``InvalidValue`` if that fails.
+    """
+    refresh_connection(principal, connection=connection)
+    names = [str(row["name"]) for row in connection.operations]
+    choose_operations(principal, connection=connection, enabled=names, approvals=names)
+
+
 def disconnect(principal: Principal, *, connection: ToolConnection) -> None:
-    """Delete the connection and its secret. Workflows that use its tools fail with an error that names it."""
+    """Delete the connection with its secret or its sign-in. Workflows that use its tools fail with an error that names it."""
     permissions.check_manage(principal, connection)
+    grant = load_grant(connection)
     with tenant([connection.team_id]):
         ToolConnection.objects.unscoped().filter(pk=connection.pk).delete()
-        _delete_credential(principal, connection.credential)
+        delete_credential(principal, connection.credential)
         audit_lines.record(principal, connection, "tool.disconnected", name=connection.name)
+    revoke_tokens(principal, connection, grant)
 
 
 def _list_again(principal: Principal, connection: ToolConnection, document: str) -> Listing:
@@ -101,8 +118,17 @@ def _list_again(principal: Principal, connection: ToolConnection, document: str)
         raise InvalidValue(_("The tools of a web service are built in."))
     if connection.kind != ConnectionKind.OPENAPI:
         security = Security(**connection.authentication)
-        secret = read_secret(connection)
-        return list_server(principal, connection.team_id, connection.url, security, secret)
+        try:
+            return list_server(
+                principal,
+                connection.team_id,
+                connection.url,
+                security,
+                read_secret(connection),
+                find_sign_in(connection),
+            )
+        except SignInNeeded:
+            raise InvalidValue(_("The MCP server wants a sign-in.")) from None
     api = read_api(principal, connection.team_id, document, connection.document_url)
     return check_listing(Listing(api.title, api.operations, api.total))
 
@@ -144,7 +170,7 @@ def _save_check(
         audit_lines.record(principal, connection, "tool.refreshed", **result)
 
 
-def _delete_credential(principal: Principal, credential: Credential | None) -> None:
+def delete_credential(principal: Principal, credential: Credential | None) -> None:
     """Delete the credential, unless another connection or a provider uses it."""
     if credential is None:
         return

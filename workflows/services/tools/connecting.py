@@ -15,11 +15,12 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.tools.web.services import SERVICES
 from workflows.errors import InvalidValue, NameTaken
-from workflows.models import ConnectionKind, ToolConnection
+from workflows.models import ConnectionKind, ToolConnection, ToolSignIn
 from workflows.services import audit_lines
 from workflows.services.credentials import clean_url
 from workflows.services.tools import secrets
 from workflows.services.tools.listing import Listing, check_listing, list_server, read_api
+from workflows.tools.challenges import SignInNeeded
 from workflows.tools.mcp.commands import STDIO_SCHEME, list_commands
 from workflows.tools.openapi.security import Security, SecurityType
 from workflows.tools.operations import Operation
@@ -75,6 +76,8 @@ def connect_mcp(
     authentication_name: str = "",
 ) -> ToolConnection:
     """Connect an MCP server at a URL. Each call of its tools needs approval at first.
+
+    If it wants somebody to sign in, the connection has no tools until somebody has (``services.tools.signing_in``).
 
     A server's own hint that a tool only reads is the server's word, on which no permission should depend.
     """
@@ -143,7 +146,12 @@ def connect_service(
 def _connect_server(
     principal: Principal, row: ToolConnection, security: Security, secret: str
 ) -> ToolConnection:
-    listing = list_server(principal, row.team_id, row.url, security, secret.strip() or None)
+    try:
+        listing = list_server(principal, row.team_id, row.url, security, secret.strip() or None)
+    except SignInNeeded:  # nobody may list its tools before
+        row.name = _clean_name(row.name or urlsplit(row.url).hostname or "")
+        empty_listing = Listing(row.name, (), 0)
+        return _save(principal, row, empty_listing, security, "", [], needs_sign_in=True)
     row.name = _clean_name(row.name or listing.title or urlsplit(row.url).hostname or "")
     approvals = [operation.name for operation in listing.operations]
     return _save(principal, row, listing, security, secret, approvals)
@@ -172,6 +180,8 @@ def _save(
     security: Security,
     secret: str,
     approvals: list[str],
+    *,
+    needs_sign_in: bool = False,
 ) -> ToolConnection:
     row.operations = [operation.to_json() for operation in listing.operations]
     row.total_operations = listing.total
@@ -190,6 +200,8 @@ def _save(
                 row.save(force_insert=True)
         except IntegrityError as error:
             raise NameTaken(field="slug") from error
+        if needs_sign_in:
+            ToolSignIn.objects.create(team_id=row.team_id, connection=row)
         audit_lines.record(
             principal, row, "tool.connected", name=row.name, operations=len(row.operations)
         )

@@ -12,10 +12,14 @@ from config import net
 from workflows.engine.errors import ToolFailed
 from workflows.errors import InvalidValue
 from workflows.services.outside_calls import call_outside
+from workflows.tools.challenges import SignInNeeded
 from workflows.tools.connections import build_server
 from workflows.tools.openapi.documents import MAX_BYTES, ApiDescription, read_description
 from workflows.tools.openapi.security import Security
 from workflows.tools.operations import MAX_LISTING_BYTES, Operation, measure_listing
+from workflows.tools.signed_in.calling import call_signed_in
+from workflows.tools.signed_in.renewal import SignInReference
+from workflows.tools.threads import run_in_thread
 
 
 DOCUMENT_SECONDS: Final = 20.0
@@ -63,15 +67,35 @@ def fetch_document(url: str) -> str:
 
 
 def list_server(
-    principal: Principal, team_id: UUID, url: str, security: Security, secret: str | None
+    principal: Principal,
+    team_id: UUID,
+    url: str,
+    security: Security,
+    secret: str | None,
+    sign_in: SignInReference | None = None,
 ) -> Listing:
-    """Return the tools of an MCP server. Raise ``InvalidValue`` if it doesn't answer as one."""
+    """Return the tools of an MCP server. Raise ``InvalidValue`` if it doesn't answer as one.
+
+    Raise ``SignInNeeded`` if it wants somebody to sign in. With ``sign_in``, the secret is its access token.
+    """
     # Inline import: the package takes a third of a second to import, and few processes call MCP servers.
     from workflows.tools.mcp import session  # noqa: PLC0415
 
+    async def list_tools(token: str | None) -> session.Listing:
+        return await session.list_tools(build_server(url, security, token))
+
+    async def list_signed_in() -> session.Listing:
+        if sign_in is None:
+            return await list_tools(secret)
+        return await call_signed_in(sign_in, secret, list_tools, run_in_thread)
+
     try:
         with call_outside(principal, team_id):
-            listing = async_to_sync(session.list_tools)(build_server(url, security, secret))
+            listing = async_to_sync(list_signed_in)()
+    except SignInNeeded:
+        if secret:
+            raise InvalidValue(_("The MCP server refuses this key."), field="secret") from None
+        raise
     except ToolFailed as fault:
         raise InvalidValue(str(fault), field="url") from None
     if not listing.operations:

@@ -12,13 +12,16 @@ from workflows.engine.nodes.agent.tool_use.tool_references import NamedTool, lis
 from workflows.engine.tool_calls import ALL_TOOLS, ToolReference
 from workflows.engine.tools.web.calls import describe_missing_account
 from workflows.engine.tools.web.services import SERVICES, WebService
-from workflows.models import ConnectionKind, ToolConnection, Workflow
+from workflows.models import ConnectionKind, SignInStatus, ToolConnection, Workflow
+from workflows.tools.connections import find_sign_in, get_sign_in
 from workflows.tools.port import load_local_tools
 
 
 CONNECTED = frozenset({"openapi", "mcp"})
 # Built-in tools may need an account with a service on the web.
 WITH_CONNECTIONS = CONNECTED | {"builtin"}
+_COLUMNS = ("slug", "name", "kind", "url", "enabled_operations", "team", "credential")
+_SIGN_IN_COLUMNS = ("connection", "signed_in_at", "error", "access_token")
 
 
 def find_tool_problems(team_id: UUID, document: Document) -> Iterator[Problem]:
@@ -68,7 +71,8 @@ def load_fault_finder(
 
 def _load_connections(team_id: UUID) -> list[ToolConnection]:
     rows = ToolConnection.objects.unscoped().filter(team_id=team_id).order_by("slug")
-    return list(rows.only("slug", "name", "kind", "url", "enabled_operations"))
+    rows = rows.select_related("sign_in")
+    return list(rows.only(*_COLUMNS, *(f"sign_in__{name}" for name in _SIGN_IN_COLUMNS)))
 
 
 def _load_workflows(team_id: UUID, tools: Sequence[NamedTool]) -> dict[str, Workflow]:
@@ -118,6 +122,9 @@ def _describe_connection_fault(
     if not exact and len(rows) > 1:
         return f"Several connections are named {provider[:100]}; use the connection name"
     row = (exact or rows)[0]
+    sign_in = get_sign_in(row)
+    if sign_in is not None and find_sign_in(row) and sign_in.status != SignInStatus.SIGNED_IN:
+        return f"{row.name} needs a sign-in; an admin signs in on the page Tools"
     if name != ALL_TOOLS and name not in row.enabled_operations:
         return f"{name} of {row.name} is disabled or does not exist"
     return ""

@@ -1,15 +1,14 @@
 """Calls an operation once, to see what it answers."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import ParamSpec, TypeVar
 from uuid import UUID
 
-from asgiref.sync import async_to_sync, sync_to_async
+from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
 from accounts import audit
 from accounts.access import Principal
-from accounts.request_transaction import give_back_connection, without_connection
+from accounts.request_transaction import without_connection
 from accounts.tenancy import tenant
 from config.ids import uuid7
 from workflows import permissions
@@ -27,10 +26,7 @@ from workflows.services.outside_calls import take_places
 from workflows.services.runs.runs import start_run
 from workflows.tools.connections import build_tool, call_connection_tool, read_connection
 from workflows.tools.port import TeamAccounts, load_local_tools
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
+from workflows.tools.threads import run_in_thread
 
 
 def try_operation(
@@ -69,7 +65,7 @@ def try_local(
     A call of a plug-in is in the audit log, as it may change something elsewhere.
     """
     permissions.check_view_credentials(principal, team_id)
-    accounts = TeamAccounts(team_id, lambda: principal, _run_in_thread)
+    accounts = TeamAccounts(team_id, lambda: principal, run_in_thread)
     local_tools = LocalTools(load_local_tools(), http=GuardedHttp(), accounts=accounts)
 
     async def call() -> ToolResult:
@@ -104,18 +100,6 @@ def _call(call: Callable[[], Coroutine[object, object, ToolResult]]) -> ToolResu
     except ToolAsks as asked:
         sentence = _("The server asks a person before it answers. A run shows this question:")
         return ToolResult(f"{sentence}\n\n{asked.form['content']}")
-
-
-async def _run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a function that needs the database for a moment, such as one that finds an account before the call."""
-
-    def run() -> T:
-        try:
-            return function(*args, **kwargs)
-        finally:
-            give_back_connection()
-
-    return await sync_to_async(run)()
 
 
 def try_workflow(principal: Principal, *, workflow: Workflow, arguments: Mapping[str, Json]) -> Run:

@@ -17,6 +17,7 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from workflows.engine.errors import ToolFailed
+from workflows.tools.challenges import SignInNeeded
 from workflows.tools.mcp.faults import describe_error, is_refusal_of_transport
 from workflows.tools.mcp.listings import KnownTools
 from workflows.tools.mcp.servers import Server
@@ -119,6 +120,8 @@ class Connection:
 
     async def _explain(self, call: "asyncio.Future[Any]") -> Exception:
         """Return why a call failed: the reason for which its session has ended, or else what it raised."""
+        if self.spent.challenge is not None:
+            return SignInNeeded(self.spent.challenge)
         error = call.exception() if call.done() and not call.cancelled() else None
         task = self._task
         is_closed = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED

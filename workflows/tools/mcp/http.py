@@ -4,11 +4,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+from mcp.client.auth.utils import (
+    extract_field_from_www_auth,
+    extract_resource_metadata_from_www_auth,
+    extract_scope_from_www_auth,
+)
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from config import net
 from workflows.engine.errors import ToolFailed
+from workflows.tools.challenges import Challenge
 from workflows.tools.mcp.streams import Spent, Streams
 
 
@@ -16,6 +22,7 @@ MAX_RESPONSE: Final = 4 * 1024 * 1024
 MAX_EXCHANGES: Final = 60  # of one call; a server can make the package ask again and again
 SSE_SECONDS: Final = 3600.0  # of the one stream on which a server of 2024-11-05 sends everything
 MAX_STREAM: Final = 64 * 1024 * 1024
+MAX_FIELD: Final = 2000  # characters of a field of a challenge
 
 Header = tuple[str, str]
 
@@ -36,6 +43,7 @@ async def open_http(
     """
 
     async def watch(response: Any) -> None:  # httpx2.Response: only config.net imports httpx2
+        spent.challenge = read_challenge(response)
         if response.status_code >= 400:
             spent.refusal = response.status_code
         if response.headers.get("content-type", "").startswith("text/event-stream"):
@@ -68,6 +76,7 @@ async def open_sse(
     """Open the streams of a session as servers of 2024-11-05 have them: requests by POST, and all answers by one GET."""
 
     async def watch(response: Any) -> None:  # httpx2.Response
+        spent.challenge = read_challenge(response)
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             net.watch_body(response, _explain_end(url, stop))
         elif response.status_code >= 400:
@@ -90,6 +99,19 @@ async def open_sse(
         url, headers, timeout=seconds, httpx_client_factory=build_client
     ) as streams:
         yield streams
+
+
+def read_challenge(response: Any) -> Challenge | None:  # httpx2.Response
+    """Return what a response says about the sign-in that the server wants, or None if it wants none."""
+    lacks_scope = (
+        response.status_code == 403
+        and extract_field_from_www_auth(response, "error") == "insufficient_scope"
+    )
+    if response.status_code != 401 and not lacks_scope:
+        return None
+    metadata_url = extract_resource_metadata_from_www_auth(response) or ""
+    scope = extract_scope_from_www_auth(response) or ""
+    return Challenge(metadata_url[:MAX_FIELD], scope[:MAX_FIELD], lacks_scope)
 
 
 def _count(spent: Spent) -> None:

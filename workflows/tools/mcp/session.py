@@ -167,6 +167,6 @@ def _read_refusal(error: MCPError, spent: Spent) -> ToolResult:
     """Return what the server refuses as a result. Raise the error if the call has no answer of the server."""
     if is_ended_session(error):
         raise _SessionEnded("The MCP server has ended the session", retryable=True) from None
-    if error.code == types.CONNECTION_CLOSED or explain_transport(error, spent):
+    if error.code == types.CONNECTION_CLOSED or spent.challenge or explain_transport(error, spent):
         raise error
     return ToolResult(clean_text(error.message) or "Error", is_error=True)

@@ -10,6 +10,8 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from workflows.tools.challenges import Challenge
+
 
 # Streams of anyio, or those with which the package wraps them.
 Reading = Any
@@ -30,11 +32,13 @@ class Spent:
     exchanges: int = 0  # over HTTP
     bytes: int = 0  # of a process
     refusal: int = 0  # the status with which the server refused an exchange over HTTP
+    challenge: Challenge | None = None  # with which it refused the last one
     # The ids of all requests that were made, which stay few: those of one run.
     ids: set[str] = field(default_factory=set)
 
     def begin_call(self) -> None:
         self.messages = self.requests = self.exchanges = self.bytes = self.refusal = 0
+        self.challenge = None
 
 
 class NotedWriting:

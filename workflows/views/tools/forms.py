@@ -1,6 +1,6 @@
 """The forms that connect an API or an MCP server. A secret can be entered but is never shown."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
@@ -12,14 +12,19 @@ from workflows.tools.mcp.commands import list_commands
 from workflows.tools.openapi.documents import MAX_BYTES
 
 
-def _build_secret_field() -> forms.CharField:
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+
+def _build_secret_field(help_text: "_StrPromise | str" = "") -> forms.CharField:
     return forms.CharField(
         label=_("Key or token"),
         required=False,
         strip=True,
         max_length=4096,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text=_("Stored encrypted, never shown again, and sent to this host only."),
+        help_text=help_text
+        or _("Stored encrypted, never shown again, and sent to this host only."),
     )
 
 
@@ -87,6 +92,10 @@ class OpenApiForm(PageForm):
 class McpForm(PageForm):
     """An MCP server at a URL."""
 
+    _secret_help = _(
+        "Empty if you sign in on the server's own page (OAuth): that is the next step. A key is stored encrypted, never shown again, and sent to this host only."
+    )
+
     url = forms.CharField(
         label=_("Server URL"),
         max_length=2048,
@@ -94,7 +103,7 @@ class McpForm(PageForm):
         help_text=_("The address of a server that speaks MCP over streamable HTTP."),
     )
     name = _build_name_field()
-    secret = _build_secret_field()
+    secret = _build_secret_field(_secret_help)
     authentication = forms.ChoiceField(
         label=_("Authentication"),
         required=False,
@@ -167,6 +176,20 @@ class SecretForm(PageForm):
         strip=True,
         max_length=4096,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+    )
+
+
+class ClientForm(PageForm):
+    """The application that somebody has registered with an authorization server that registers none by itself."""
+
+    client_id = forms.CharField(label=_("Client ID"), required=False, max_length=2048)
+    client_secret = forms.CharField(
+        label=_("Client secret"),
+        required=False,
+        strip=True,
+        max_length=4096,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text=_("Empty if the server gave none. Stored encrypted, and never shown again."),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
@@ -22,10 +23,11 @@ from workflows.engine.tools.web.services import SERVICES
 from workflows.engine.tools.web.table import WEB_TOOLS
 from workflows.errors import InvalidValue, NameTaken
 from workflows.forms import PageForm
-from workflows.models import ConnectionKind, ToolConnection
+from workflows.models import ConnectionKind, SignInStatus, ToolConnection
 from workflows.services import tools
 from workflows.services.tools import local_servers
 from workflows.services.tools.workflow_tools import list_workflow_tools
+from workflows.tools.connections import find_sign_in, get_sign_in
 from workflows.tools.mcp.commands import list_commands
 from workflows.tools.port import load_local_tools
 from workflows.views.request_context import get_form_data
@@ -96,7 +98,7 @@ def connect(request: HttpRequest, kind: str) -> HttpResponse:
         except (InvalidValue, NameTaken) as error:
             _add_error(form, error)
         else:
-            messages.success(request, _describe_connected(connection))
+            messages.success(request, describe_connected(connection))
             return redirect("workflows:tool_connection", connection.pk)
     context = {"form": form, "kind": kind, "kinds": kinds}
     return render(request, "tools/connect.html", context, status=422 if form.errors else 200)
@@ -200,9 +202,23 @@ def _render_detail(
         "can_edit": permissions.may_manage(principal, connection),
         "secret_form": form or SecretForm(),
         "refresh_form": RefreshForm() if needs_document else None,
+        **_describe_sign_in(connection),
     }
     status = 422 if form and form.errors else 200
     return render(request, "tools/connection.html", context, status=status)
+
+
+def _describe_sign_in(connection: ToolConnection) -> dict[str, Any]:
+    """Return what the page says of the sign-in. It offers none beside a key, and none to what is no MCP server."""
+    sign_in = get_sign_in(connection)
+    if sign_in is None or find_sign_in(connection) is None:
+        is_offered = connection.kind == ConnectionKind.MCP_HTTP and connection.credential is None
+        return {"offers_sign_in": is_offered, "sign_in_status": ""}
+    return {
+        "offers_sign_in": sign_in.status != SignInStatus.NEEDED,
+        "sign_in_status": sign_in.status,
+        "sign_in_host": urlsplit(str(sign_in.server.get("issuer", ""))).netloc,
+    }
 
 
 def _list_kinds() -> dict[str, Any]:
@@ -233,7 +249,11 @@ def _add_error(form: PageForm, error: InvalidValue | NameTaken) -> None:
     form.add_error(field if field in form.fields else None, str(error))
 
 
-def _describe_connected(connection: ToolConnection) -> str:
+def describe_connected(connection: ToolConnection) -> str:
+    """Return the message after a connection, or after the sign-in that it needed."""
+    sign_in = get_sign_in(connection)
+    if sign_in is not None and sign_in.status == SignInStatus.NEEDED:
+        return _("Added. Sign in to list its tools.")
     count = len(connection.operations)
     text = ngettext("Connected. %(n)d tool listed.", "Connected. %(n)d tools listed.", count)
     return text % {"n": count}

@@ -268,6 +268,8 @@ STAYS = {
     "workflows_providermodel": "the team's settings",
     "workflows_credential": "the team's settings",
     "workflows_toolconnection": "the team's settings",
+    "workflows_toolsignin": "the team's settings",
+    "workflows_signinattempt": "gone after ten minutes, with the account at the latest",
     "workflows_modelmapping": "the team's settings",
     "workflows_knowledgemapping": "the team's settings",
     "workflows_modelcall": "calls that are being made, without a person",
