@@ -429,7 +429,7 @@ def find_credential(principal: Principal, credential_id: UUID) -> Credential:
 def list_providers(principal: Principal, team_id: UUID) -> QuerySet[ModelProvider]:
     permissions.check_view_credentials(principal, team_id)
     rows = ModelProvider.objects.visible_to(principal).filter(team_id=team_id)
-    return rows.select_related("credential", "sign_in").defer("credential__secret")
+    return rows.select_related("credential").defer("credential__secret")
 
 
 def find_provider_by_name(principal: Principal, team_id: UUID, name: str) -> ModelProvider:

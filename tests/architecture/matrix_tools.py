@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from uuid import uuid4
 
 from tests.architecture.matrix_core import Maker, Row
 from tests.support.cast import Person
@@ -25,6 +26,60 @@ def _connection(person: Person, canary: str) -> Any:
 
     made = connect_openapi(person.principal, team_id=person.team.pk, name=canary, document=DOCUMENT)
     return made.pk
+
+
+def _sign_in(person: Person, canary: str) -> Any:
+    """Somebody has signed in to its server, which nobody reaches, and has begun to do so again."""
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    from accounts.tenancy import tenant
+    from config.encryption.crypto import encrypt
+    from workflows.models import ConnectionKind, SignInAttempt, ToolConnection, ToolSignIn
+
+    origin = "http://127.0.0.1:9"
+    endpoints = {
+        f"{name}_endpoint": f"{origin}/{name}" for name in ("authorization", "token", "revocation")
+    }
+    sealed = encrypt(canary)
+    values: dict[str, Any] = {
+        "team_id": person.team.pk,
+        "server": {"issuer": origin, **endpoints},
+        "client": {"client_id": canary},
+        "client_secret": sealed,
+        "resource": f"{origin}/mcp",
+        "scope": canary,
+    }
+    later = timezone.now() + timedelta(minutes=10)
+    with tenant([person.team.pk]):
+        connection = ToolConnection.objects.create(
+            team_id=person.team.pk,
+            slug=f"sign-in-{uuid4()}",
+            name=canary,
+            kind=ConnectionKind.MCP_HTTP,
+            url=f"{origin}/mcp",
+        )
+        ToolSignIn.objects.create(
+            **values,
+            connection=connection,
+            access_token=sealed,
+            refresh_token=sealed,
+            expires_at=later,
+            signed_in_by=person.user,
+            signed_in_at=timezone.now(),
+        )
+        SignInAttempt.objects.create(
+            **values,
+            connection=connection,
+            user=person.user,
+            state_hash=uuid4().hex,
+            session_hash=uuid4().hex,
+            code_verifier=sealed,
+            redirect_uri=f"{origin}/",
+            expires_at=later,
+        )
+    return connection.pk
 
 
 def _workflow_tool(person: Person, canary: str) -> Any:
@@ -55,6 +110,7 @@ def _name(text: str) -> Maker:
 
 OBJECTS: dict[str, Maker] = {
     "connection": _connection,
+    "connection with a sign-in": _sign_in,
     "connection kind": _name("openapi"),
     "source of tools": _name("builtin"),
     "built-in tool": _name("calculator"),
@@ -63,6 +119,7 @@ OBJECTS: dict[str, Maker] = {
 }
 
 CONNECTION = {"connection_id": "connection"}
+SIGN_IN = {"connection_id": "connection with a sign-in"}
 API = "api/v1/tools/connections"
 ONE = f"{API}/<uuid:connection_id>"
 KIND = {"kind": "connection kind"}
@@ -109,5 +166,10 @@ ROWS = [
     Row("POST", f"{PAGE}secret/", "- 404 403 403 302 -", CONNECTION, {"secret": "sk-0123456789"}),
     Row("GET", TRY, "- 404 403 403 200 -", OPERATION, foreign=SAME_NAME),
     Row("POST", TRY, "- 404 403 403 200 -", OPERATION, {}, SAME_NAME),
+    Row("DELETE", f"{ONE}/sign-in", "- 404 403 403 204 404", SIGN_IN),
+    Row("POST", f"{PAGE}sign-in/", "- 404 403 403 422 -", SIGN_IN, {}),
+    Row("POST", f"{PAGE}sign-out/", "- 404 403 403 302 -", SIGN_IN, {}),
+    Row("GET", "tools/sign-in/", "- 404 404 404 404 -", foreign=404),
+    Row("GET", "tools/sign-in/client.json", "200 200 200 200 200 200"),
     Row("POST", f"{PAGE}delete/", "- 404 403 403 302 -", CONNECTION, {}),
 ]

@@ -23,8 +23,11 @@ from workflows.errors import InvalidValue
 from workflows.models import Delivery
 from workflows.services.tools.listing import fetch_document
 from workflows.services.triggers.deliveries import Outgoing, _post
+from workflows.tools.challenges import Challenge
 from workflows.tools.connections import build_server
 from workflows.tools.mcp import session
+from workflows.tools.mcp.sign_in.discovery import discover
+from workflows.tools.mcp.sign_in.exchanges import open_exchanges
 from workflows.tools.openapi.security import Security
 
 
@@ -50,6 +53,15 @@ def list_mcp_tools(url: str) -> None:
     asyncio.run(session.list_tools(server, 30))
 
 
+def find_authorization_server(url: str) -> None:
+    async def find() -> None:
+        server_url = "http://mcp.example.com/mcp"
+        async with open_exchanges(server_url) as exchanges:
+            await discover(exchanges, server_url, Challenge(metadata_url=url))
+
+    asyncio.run(find())
+
+
 def embed(url: str) -> None:
     embedder = OpenAICompatible(Options(url=url, key=SECRET, model="m"))
     try:
@@ -71,6 +83,7 @@ def deliver(url: str) -> None:
 CALLERS: Final[tuple[tuple[Callable[[str], None], tuple[type[Exception], ...]], ...]] = (
     (read_document, (InvalidValue,)),
     (list_mcp_tools, (ToolFailed,)),
+    (find_authorization_server, (ToolFailed,)),
     (embed, (EmbedderFault, ValueError)),
     (measure_memories, (MemoryFault,)),
     (deliver, (InvalidValue,)),

@@ -114,13 +114,15 @@ def start_sign_in(
 
 def take_attempt(principal: Principal, *, session_key: str, state: str) -> SignInAttempt:
     """Return the attempt that this person has begun in this session, which nobody can take again. Raise ``NotFound``."""
+    if principal.user_id is None:
+        raise NotFound
     with tenant(principal.team_ids):
         rows = SignInAttempt.objects.visible_to(principal).select_for_update(of=("self",))
         rows = rows.filter(state_hash=_hash(state), session_hash=_hash(session_key))
         rows = rows.filter(user_id=principal.user_id).select_related(
             "connection__credential", "connection__sign_in"
         )
-        attempt = rows.first() if principal.user_id is not None else None
+        attempt = rows.first()
         if attempt is None:
             raise NotFound
         permissions.check_manage(principal, attempt.connection)

@@ -6,6 +6,7 @@ is not locked meanwhile, and nobody holds a connection of the database.
 """
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -48,7 +49,7 @@ async def find_token(
             return step
         if step is not None:
             return await _finish(_renew(reference, run_in_thread, step))
-        await asyncio.sleep(POLL_SECONDS)
+        await _wait_for_others()
 
 
 def read_token(sign_in: ToolSignIn) -> str | None:
@@ -104,6 +105,10 @@ def describe_end(reference: SignInReference, reason: str = "") -> str:
     return f"{text} ({reason})" if reason else text
 
 
+async def _wait_for_others() -> None:
+    await asyncio.sleep(POLL_SECONDS)
+
+
 def _take_step(reference: SignInReference, rejected: str) -> str | Grant | None:
     """Return a token, or what the caller has to renew now, or None as long as another process renews the tokens."""
     with tenant([reference.team_id]):
@@ -126,7 +131,7 @@ def _take_step(reference: SignInReference, rejected: str) -> str | Grant | None:
     raise SignInEnded(describe_end(reference, reason))
 
 
-async def _finish(work: "asyncio.Coroutine[object, object, str]") -> str:
+async def _finish(work: Coroutine[object, object, str]) -> str:
     """Do the work to its end even if the run is cancelled: tokens that came would be lost, and with them the sign-in."""
     task = asyncio.ensure_future(work)
     try:

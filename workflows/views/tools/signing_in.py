@@ -57,7 +57,7 @@ def start(request: HttpRequest, connection_id: UUID) -> HttpResponse:
 def come_back(request: HttpRequest) -> HttpResponse:
     """Finish the sign-in with which the person comes back. It must be this person's, begun in this session, and is taken once."""
     principal = get_principal(request)
-    values = {name: value[:MAX_PARAMETER] for name, value in request.GET.items()}
+    values = {name: str(value)[:MAX_PARAMETER] for name, value in request.GET.items()}
     attempt = tools.take_attempt(
         principal,
         session_key=request.session.session_key or "",

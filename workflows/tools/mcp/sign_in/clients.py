@@ -26,7 +26,7 @@ CLIENT_NAME: Final = "Mnemoflow"
 # What is stored of a client beside its secret.
 _FIELDS: Final = {
     *("client_id", "token_endpoint_auth_method", "redirect_uris", "issuer"),
-    "client_secret_expires_at",
+    *("scope", "client_secret_expires_at"),
 }
 
 
@@ -40,7 +40,7 @@ class TypedClient:
 
 def describe_installation(installation: Installation) -> dict[str, Any]:
     """Return the document that tells authorization servers who this installation is."""
-    metadata = _build_metadata(installation).model_dump(mode="json", exclude_none=True)
+    metadata = _dump_metadata(_build_metadata(installation))
     return {"client_id": installation.metadata_url, **metadata}
 
 
@@ -48,6 +48,7 @@ async def choose_client(
     exchanges: Exchanges,
     server: OAuthMetadata,
     installation: Installation,
+    scope: str,
     *,
     typed: TypedClient | None,
     earlier: Client | None,
@@ -55,13 +56,13 @@ async def choose_client(
     """Return the client to sign in as. Raise ``ClientNeeded`` if somebody has to register one by hand."""
     if typed is not None:
         return _build_typed(server, installation, typed)
-    if earlier is not None and _can_be_used_again(earlier, server, installation):
+    if earlier is not None and _can_be_used_again(earlier, server, installation, scope):
         return earlier
     url = installation.metadata_url
     if is_valid_client_metadata_url(url) and should_use_client_metadata_url(server, url):
         client = create_client_info_from_metadata_url(url)
     elif server.registration_endpoint:
-        client = await _register(exchanges, server, installation)
+        client = await _register(exchanges, server, installation, scope)
     else:
         raise ClientNeeded(
             "The authorization server doesn't register applications by itself. Register one there and enter its client ID"
@@ -78,7 +79,9 @@ def load_client(stored: Any, secret: str | None) -> Client:  # Any: JSON
     return Client.model_validate({**stored, "client_secret": secret})
 
 
-def _build_metadata(installation: Installation, method: str = "none") -> OAuthClientMetadata:
+def _build_metadata(
+    installation: Installation, method: str = "none", scope: str = ""
+) -> OAuthClientMetadata:
     is_local = is_on_this_machine(installation.redirect_uri)
     return OAuthClientMetadata.model_validate(
         {
@@ -87,8 +90,13 @@ def _build_metadata(installation: Installation, method: str = "none") -> OAuthCl
             "redirect_uris": [installation.redirect_uri],
             "token_endpoint_auth_method": method,
             "application_type": "native" if is_local else "web",
+            "scope": scope or None,
         }
     )
+
+
+def _dump_metadata(metadata: OAuthClientMetadata) -> dict[str, Any]:
+    return metadata.model_dump(mode="json", exclude_none=True)
 
 
 def _build_typed(server: OAuthMetadata, installation: Installation, typed: TypedClient) -> Client:
@@ -97,11 +105,11 @@ def _build_typed(server: OAuthMetadata, installation: Installation, typed: Typed
 
 
 async def _register(
-    exchanges: Exchanges, server: OAuthMetadata, installation: Installation
+    exchanges: Exchanges, server: OAuthMetadata, installation: Installation, scope: str
 ) -> Client:
     methods = server.token_endpoint_auth_methods_supported
     method = "none" if methods is None or "none" in methods else _choose_method(server)
-    metadata = _build_metadata(installation, method).model_dump(mode="json", exclude_none=True)
+    metadata = _dump_metadata(_build_metadata(installation, method, scope))
     response = await exchanges.send("POST", str(server.registration_endpoint), json=metadata)
     try:
         client = await handle_registration_response(response)
@@ -133,12 +141,15 @@ def _choose_method(server: OAuthMetadata) -> str:
     return "client_secret_post" if "client_secret_post" in methods else "client_secret_basic"
 
 
-def _can_be_used_again(client: Client, server: OAuthMetadata, installation: Installation) -> bool:
-    """Return whether this server has given out the client, for the address to which it sends people back."""
+def _can_be_used_again(
+    client: Client, server: OAuthMetadata, installation: Installation, scope: str
+) -> bool:
+    """Return whether this server has given out the client, for this address to come back to and these permissions."""
     redirect_uris = [str(uri) for uri in client.redirect_uris or ()]
     expiry = client.client_secret_expires_at or 0  # 0 stands for never
     return (
         redirect_uris == [installation.redirect_uri]
         and issuers_match(client.issuer or "", str(server.issuer))
         and not 0 < expiry <= time.time()
+        and (client.scope is None or set(scope.split()) <= set(client.scope.split()))
     )

@@ -29,14 +29,17 @@ class Exchanges:
 
     async def send(self, method: str, url: str, **options: Any) -> Response:
         """Return the response with its body. Raise ``ToolFailed`` if there is none, or if the URL is less safe than the server's."""
-        check_url(url, self._server_url)
         try:
+            check_url(url, self._server_url)
             return await self._client.request(method, url, **options)
+        except ToolFailed:
+            raise
         except Exception as error:
-            failure = net.describe_failure(error, url)
-            if failure is None:
-                raise
-            raise ToolFailed(str(failure), retryable=failure.retryable) from None
+            if failure := net.describe_failure(error, url):
+                raise ToolFailed(str(failure), retryable=failure.retryable) from None
+            if isinstance(error, OSError | ValueError):
+                raise ToolFailed(f"{clean_text(url, 200)!r} is not a valid address") from None
+            raise
 
 
 @asynccontextmanager

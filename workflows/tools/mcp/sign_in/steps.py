@@ -63,7 +63,12 @@ async def begin(
             async with open_exchanges(url) as exchanges:
                 server = await discover(exchanges, url, challenge, missing_scope)
                 client = await choose_client(
-                    exchanges, server.metadata, installation, typed=typed, earlier=earlier_client
+                    exchanges,
+                    server.metadata,
+                    installation,
+                    server.scope,
+                    typed=typed,
+                    earlier=earlier_client,
                 )
     except TimeoutError:
         raise ToolFailed(
