@@ -91,11 +91,10 @@ class SignInServer:
         """Forget all access tokens, as if a person had withdrawn them; refresh tokens hold."""
         self.tokens.clear()
 
-    def build(self, origin: str) -> Starlette:
-        self.origin = origin
+    def build(self) -> Starlette:
         settings = AuthSettings.model_validate(
             {
-                "issuer_url": origin,
+                "issuer_url": self.origin,
                 "resource_server_url": self.url,
                 "required_scopes": self.required_scopes,
                 "validate_token_resource": True,
@@ -201,7 +200,8 @@ def serve_sign_in(**settings: Any) -> Iterator[SignInServer]:
     server = SignInServer(**settings)
     application = _Application(server)
     with run_server(application, lifespan="on") as (origin, _clock):
-        application.origin.set_result(origin)
+        server.origin = origin
+        application.is_addressed.set_result(None)
         yield server
 
 
@@ -210,7 +210,7 @@ class _Application:
 
     def __init__(self, server: SignInServer) -> None:
         self._server = server
-        self.origin: Future[str] = Future()
+        self.is_addressed: Future[None] = Future()
         self._built: asyncio.Future[Starlette] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -227,7 +227,8 @@ class _Application:
         await receive()
         self._built = asyncio.get_running_loop().create_future()
         await send({"type": "lifespan.startup.complete"})
-        inner = self._server.build(await asyncio.wrap_future(self.origin))
+        await asyncio.wrap_future(self.is_addressed)
+        inner = self._server.build()
         async with inner.router.lifespan_context(inner):
             self._built.set_result(inner)
             await receive()
