@@ -54,6 +54,7 @@ SENTENCES = (
     _("The team has no connection %(name)s; connect it on the page Tools"),
     _("Several connections are named %(name)s; use the connection name"),
     _("%(tool)s of %(name)s is disabled or does not exist"),
+    _("%(name)s needs a sign-in; an admin signs in on the page Tools"),
     _("%(service)s needs an API key; enter it on the page Tools"),
     _("%(service)s needs the URL of a server; enter it on the page Tools"),
     _("The workflow %(name)s is not published as a tool"),

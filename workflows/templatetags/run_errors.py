@@ -110,6 +110,36 @@ ERRORS = (
     _("The run exceeded one of its limits."),
     _("The run was stopped."),
     _("The workflow was archived, so nobody answers its question any more."),
+    # sign-ins to MCP servers
+    _(
+        "The connection %(name)s needs a new sign-in: an admin signs in again on its page under Tools (%(reason)s)"
+    ),
+    _(
+        "The connection %(name)s needs a new sign-in: an admin signs in again on its page under Tools"
+    ),
+    _("The connection %(name)s needs a sign-in: an admin signs in on its page under Tools"),
+    _("The sign-in of the connection %(name)s could not be renewed: %(reason)s"),
+    _("The sign-in could not be renewed: %(reason)s"),
+    _("The sign-in has expired"),
+    _("The MCP server refuses the key of the connection %(name)s"),
+    _("The MCP server refuses the token"),
+    _("The MCP server wants more permissions: %(scope)s"),
+    _("The MCP server wants more permissions"),
+    _("The MCP server wants a sign-in, but doesn't say where"),
+    _("The MCP server describes another server: %(url)s"),
+    _("The authorization server says that it is another one: %(url)s"),
+    _("The authorization server doesn't support PKCE with S256"),
+    _(
+        "The authorization server doesn't register applications by itself. Register one there and enter its client ID"
+    ),
+    _(
+        "The authorization server doesn't register this installation (status %(status)s)."
+        " Register an application there and enter its client ID"
+    ),
+    _("The authorization server answered with the status %(status)s"),
+    _("The authorization server sent an answer that is not valid"),
+    _("The server wants a sign-in without encryption: %(url)s"),
+    _("The answer doesn't come from the server that was asked"),
     # files and documents
     _(
         "%(name)s is an image, which has no text to take out; a model node with Images switched on can read it"

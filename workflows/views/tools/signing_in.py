@@ -16,6 +16,7 @@ from workflows import selectors
 from workflows.errors import InvalidValue
 from workflows.services import tools
 from workflows.services.tools.signing_in import Answer
+from workflows.templatetags.run_errors import translate_error
 from workflows.tools.signed_in.installation import Installation
 from workflows.views.tools.forms import ClientForm
 from workflows.views.tools.pages import describe_connected
@@ -46,7 +47,9 @@ def start(request: HttpRequest, connection_id: UUID) -> HttpResponse:
                 **form.cleaned_data,
             )
         except InvalidValue as error:
-            form.add_error(error.field if error.field in form.fields else None, str(error))
+            form.add_error(
+                error.field if error.field in form.fields else None, translate_error(str(error))
+            )
     context["redirect_uri"] = _build_installation(request).redirect_uri
     status = 422 if form.errors else 200
     return render(request, "tools/sign_in.html", context, status=status)
@@ -72,7 +75,7 @@ def come_back(request: HttpRequest) -> HttpResponse:
     try:
         tools.finish_sign_in(principal, attempt=attempt, answer=answer)
     except InvalidValue as error:
-        messages.error(request, str(error))
+        messages.error(request, translate_error(str(error)))
     else:
         messages.success(request, describe_connected(attempt.connection))
     return redirect("workflows:tool_connection", attempt.connection_id)
