@@ -25,8 +25,8 @@ from workflows.models.provider import ProviderKind
 from workflows.services import audit_lines
 from workflows.services.model_prices import Prices, clean_prices
 from workflows.services.models import added_models
-from workflows.services.tools.sign_in_secrets import list_sign_in_secrets, rotate_sign_in_secrets
 from workflows.services.triggers.addresses import list_trigger_secrets, rotate_trigger_secrets
+from workflows.tools.signed_in.secrets import list_sign_in_secrets, rotate_sign_in_secrets
 
 
 Limits = Mapping[str, int | None]

@@ -12,6 +12,7 @@ from workflows.engine.language.document import Json
 from workflows.execution.journal.masking import load_secret_values
 from workflows.execution.threads import run_in_thread
 from workflows.models import Credential, RunSubscription, Trigger
+from workflows.tools.signed_in.secrets import list_sign_in_secrets
 
 
 class StoredSecrets:
@@ -33,7 +34,7 @@ def _build_redactor(team_id: UUID, workflow_id: UUID) -> Redactor:
 
 
 def _iter_secrets(team_id: UUID, workflow_id: UUID) -> Iterator[str]:
-    """Yield the credentials, and the addresses and secrets of webhooks, of the team, and the workflow's own secrets.
+    """Yield the credentials, the tokens of sign-ins, and the addresses and secrets of webhooks, of the team, and the workflow's own secrets.
 
     Secret variables of other workflows are left out: their authors may have chosen a word that every text has.
     """
@@ -49,4 +50,5 @@ def _list_sealed(team_id: UUID) -> Iterable[bytes | None]:
         credentials.values_list("secret", flat=True),
         chain.from_iterable(triggers.values_list("sealed_token", "sealed_secret")),
         subscriptions.values_list("sealed_secret", flat=True),
+        list_sign_in_secrets(team_id),
     )

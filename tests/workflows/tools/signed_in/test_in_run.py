@@ -5,10 +5,10 @@ import pytest
 from accounts.tenancy import tenant
 from tests.factories.workflows import make_workflow
 from tests.workflows.tools.signed_in.conftest import reload
-from workflows.execution.evaluation.running import run_next_case
-from workflows.models import EvaluationResult, SignInStatus, Step
+from workflows.execution.worker import Worker
+from workflows.models import Run, SignInStatus, Step
 from workflows.services import tools
-from workflows.services.debugging import cases
+from workflows.services.runs.runs import start_run
 
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -42,33 +42,31 @@ DOCUMENT = {
         {"id": "b", "source": "add", "target": "end"},
     ],
 }
-CASE = {
-    "name": "Adds",
-    "checks": [{"of": "output.text", "operator": "contains", "value": "3"}],
-}
 
 
-def run(cast, connection):
-    """Run the workflow once, and return its result and the step of the tool."""
+def execute(cast, connection):
+    """Run the workflow once, and return the run and the step of the tool."""
     tools.choose_operations(
         cast.ada.principal, connection=connection, enabled={"add"}, approvals=set()
     )
     workflow = make_workflow(cast.alice, source=DOCUMENT)
-    case = cases.save_case(cast.alice.principal, workflow=workflow, spec=CASE)
-    (queued,) = cases.run_cases(cast.alice.principal, workflow=workflow, cases=[case])
-    run_next_case(cast.team_a.pk, queued.evaluation_id)
+    run = start_run(cast.alice.principal, workflow=workflow, inputs={})
+    worker = Worker(capacity=1)
+    try:
+        worker.execute_run(run.pk)
+    finally:
+        worker.stop(0)
     with tenant([cast.team_a.pk]):
-        result = EvaluationResult.objects.unscoped().get(pk=queued.pk)
-        step = Step.objects.unscoped().filter(node_key="add").first()
-    return result, step
+        run = Run.objects.unscoped().get(pk=run.pk)
+        return run, Step.objects.unscoped().get(run_id=run.pk, node_key="add")
 
 
 def test_run_renews_the_token_that_it_needs(cast, signed_in, server):
     server.end_tokens()
 
-    result, _step = run(cast, signed_in)
+    run, step = execute(cast, signed_in)
 
-    assert result.verdict == "passed", result.detail
+    assert (run.status, run.outputs) == ("succeeded", {"text": "3"}), step.error
     assert len(server.mcp.calls) == 1
 
 
@@ -76,8 +74,8 @@ def test_run_names_the_connection_at_its_node(cast, signed_in, server):
     server.end_tokens()
     server.refresh_tokens.clear()
 
-    result, step = run(cast, signed_in)
+    run, step = execute(cast, signed_in)
 
-    assert result.verdict != "passed"
+    assert run.status == "failed"
     assert "'Desk' needs a new sign-in" in step.error
     assert reload(signed_in).sign_in.status == SignInStatus.AGAIN

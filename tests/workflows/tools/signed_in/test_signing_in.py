@@ -4,11 +4,13 @@ import hashlib
 from base64 import urlsafe_b64encode
 
 import pytest
+from asgiref.sync import async_to_sync
 from mcp.shared.auth import OAuthClientInformationFull
 
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from config.encryption.crypto import decrypt
+from tests.factories.workflows import make_workflow
 from tests.fakes.mcp_sign_in import SCOPE, serve_sign_in
 from tests.workflows.tools.signed_in.conftest import (
     HERE,
@@ -26,6 +28,7 @@ from workflows.engine.errors import ToolFailed
 from workflows.engine.nodes.agent.tool_use.tool_references import NamedTool
 from workflows.engine.tool_calls import ToolReference
 from workflows.errors import InvalidValue
+from workflows.execution.ports.stored_secrets import StoredSecrets
 from workflows.models import SignInStatus
 from workflows.services import credentials, tools
 from workflows.services.tools.tool_problems import load_fault_finder
@@ -232,6 +235,16 @@ def test_secrets_of_sign_ins_are_counted_and_encrypted_anew(cast, signed_in):
     after = bytes(reload(signed_in).sign_in.access_token)
     assert after != before
     assert decrypt(after) == decrypt(before)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_tokens_are_recognized_in_what_a_model_writes(cast, signed_in, server):
+    workflow = make_workflow(cast.alice)
+    is_in = async_to_sync(StoredSecrets(cast.team_a.pk, workflow.pk).is_in)
+
+    assert is_in({"value": f"It is {server.tokens[0].token}."})
+    assert is_in({"value": f"It is {server.refresh_tokens[0].token}."})
+    assert not is_in({"value": "It is tea."})
 
 
 def test_missing_sign_in_is_a_problem_of_the_draft(cast, signed_in):

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0008_owners_without_key_locks'),
-        ('workflows', '0046_untrusted_answers'),
+        ('workflows', '0047_children_chosen_by_outside_text'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
