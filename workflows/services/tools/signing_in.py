@@ -37,7 +37,7 @@ _CANCELLED: Final = "access_denied"
 class Destination:
     """Where a person goes to sign in, and the permissions that the person is asked for there."""
 
-    url: str
+    url: str = field(repr=False)
     host: str
     scopes: tuple[str, ...]
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from accounts.principals import get_principal
 from config.http.context import get_base_url
@@ -56,7 +56,7 @@ def start(request: HttpRequest, connection_id: UUID) -> HttpResponse:
 
 
 @login_required
-@require_safe
+@require_GET
 def come_back(request: HttpRequest) -> HttpResponse:
     """Finish the sign-in with which the person comes back. It must be this person's, begun in this session, and is taken once."""
     principal = get_principal(request)

@@ -152,6 +152,7 @@ DESCRIPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "plain PKCE": ({}, {"code_challenge_methods_supported": ["plain"]}, "PKCE"),
     "script to sign in": ({}, {"authorization_endpoint": "javascript:alert(1)"}, "doesn't say where"),
     "file for tokens": ({}, {"token_endpoint": "file:///etc/passwd"}, "doesn't say where"),
+    "address that looks like another": ({}, {"authorization_endpoint": "http://bank.example@evil.example/"}, "user name"),
     "endless address": ({}, {"token_endpoint": "https://x.example/" + "y" * 5000}, "too long"),
 }  # fmt: skip
 

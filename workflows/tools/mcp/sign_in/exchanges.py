@@ -51,9 +51,14 @@ async def open_exchanges(server_url: str) -> AsyncIterator[Exchanges]:
 
 
 def check_url(url: str, server_url: str) -> None:
-    """Raise ``ToolFailed`` for an address without encryption, unless the MCP server itself has none."""
-    schemes = {"https", urlsplit(server_url).scheme}
-    if urlsplit(url).scheme not in schemes:
+    """Raise ``ToolFailed`` for an address without encryption, unless the MCP server itself has none.
+
+    An address with a user name could look like that of another site to the person who is sent there.
+    """
+    parts = urlsplit(url)
+    if "@" in parts.netloc:
+        raise ToolFailed(f"An address of the sign-in has a user name: {clean_text(url, 200)}")
+    if parts.scheme not in ("https", urlsplit(server_url).scheme):
         raise ToolFailed(f"The server wants a sign-in without encryption: {clean_text(url, 200)}")
 
 

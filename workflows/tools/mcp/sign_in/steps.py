@@ -34,7 +34,7 @@ class Beginning:
     ``server`` and ``client`` are as they are stored.
     """
 
-    url: str
+    url: str = field(repr=False)
     state: str = field(repr=False)
     code_verifier: str = field(repr=False)
     server: dict[str, Any]
