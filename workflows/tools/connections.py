@@ -5,7 +5,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from accounts.tenancy import tenant
@@ -257,12 +256,8 @@ def read_secret(row: ToolConnection) -> str | None:
     """
     sign_in = get_sign_in(row)
     if sign_in is not None and sign_in.signed_in_at is not None:
-        return read_token(sign_in) if _is_same_server(sign_in.resource, row.url) else None
+        return read_token(sign_in)
     credential = row.credential
     if credential is None or not credential.may_be_sent_to(row.url):
         return None
     return decrypt(bytes(credential.secret))
-
-
-def _is_same_server(resource: str, url: str) -> bool:
-    return urlsplit(resource)[:2] == urlsplit(url)[:2]  # scheme and host

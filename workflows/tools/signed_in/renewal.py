@@ -10,6 +10,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.utils import timezone
@@ -53,8 +54,8 @@ async def find_token(
 
 
 def read_token(sign_in: ToolSignIn) -> str | None:
-    """Return the access token of a sign-in unless it ends soon."""
-    if sign_in.access_token is None:
+    """Return the access token of a sign-in, unless it ends soon or is one for another server."""
+    if sign_in.access_token is None or not _is_for_server(sign_in):
         return None
     if sign_in.expires_at is not None and sign_in.expires_at <= timezone.now() + MARGIN:
         return None
@@ -116,6 +117,8 @@ def _take_step(reference: SignInReference, rejected: str) -> str | Grant | None:
         row = rows.select_related("connection").filter(pk=reference.pk).first()
         if row is None or row.access_token is None:
             raise SignInEnded(describe_end(reference, row.error if row else ""))
+        if not _is_for_server(row):
+            raise SignInEnded(describe_end(reference, "The address of the server has changed"))
         token = read_token(row)
         if token is not None and token != rejected:
             return token
@@ -186,6 +189,12 @@ def _delete_tokens(row: ToolSignIn, error: str) -> None:
     row.access_token = row.refresh_token = row.expires_at = row.renewed_until = None
     row.error = error[:1000]
     row.save()
+
+
+def _is_for_server(sign_in: ToolSignIn) -> bool:
+    """Return whether the tokens are for the server of the connection, whose address may have been changed."""
+    resource, url = urlsplit(sign_in.resource), urlsplit(sign_in.connection.url)
+    return resource[:2] == url[:2]  # scheme and host
 
 
 def _decrypt(secret: "bytes | memoryview | None") -> str:
