@@ -193,7 +193,7 @@ def _delete_tokens(row: ToolSignIn, error: str) -> None:
 
 def _is_for_server(sign_in: ToolSignIn) -> bool:
     """Return whether the tokens are for the server of the connection, whose address may have been changed."""
-    resource, url = urlsplit(sign_in.resource), urlsplit(sign_in.connection.url)
+    resource, url = urlsplit(sign_in.resource.lower()), urlsplit(sign_in.connection.url.lower())
     return resource[:2] == url[:2]  # scheme and host
 
 
