@@ -25,8 +25,10 @@ def take_from_the_gallery(page: Page, title: str) -> None:
 
 def copy_sample(context: BrowserContext, slug: str) -> str:
     """Return where the copy is."""
-    form = {"csrfmiddlewaretoken": token_of(context)}
-    answer = context.request.post(f"/samples/{slug}/copy/", form=form, max_redirects=0)
+    token = token_of(context)
+    answer = context.request.post(
+        f"/samples/{slug}/copy/", form={"csrfmiddlewaretoken": token}, max_redirects=0
+    )
     assert answer.status == 302
     return answer.headers["location"]
 

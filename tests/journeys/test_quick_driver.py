@@ -12,6 +12,7 @@ pytestmark = pytest.mark.browser
 def test_what_is_not_there_is_missed_without_a_description_of_the_page(rooms: Rooms):
     with rooms.lent() as context:
         page = context.pages[0]
+        page.goto("about:blank")
         page.set_content("<main><h1>Something else</h1></main>")
         nothing = page.locator("#nothing")
 

@@ -11,7 +11,7 @@ from tests.journeys.seeing import until
 
 pytestmark = pytest.mark.browser
 
-WAYS = ("fetch", "xhr", "img", "script", "stylesheet", "iframe", "events")
+WAYS = ("fetch", "xhr", "img", "script", "stylesheet", "events")
 ASK = """(ways) => {
   const at = (way) => `/nowhere/${way}/`;
   const put = (name, about) => document.body.append(Object.assign(document.createElement(name), about));
@@ -25,7 +25,6 @@ ASK = """(ways) => {
     img: (src) => put("img", { src }),
     script: (src) => put("script", { src }),
     stylesheet: (href) => put("link", { rel: "stylesheet", href }),
-    iframe: (src) => put("iframe", { src }),
     events: (url) => void new EventSource(url),
   };
   for (const way of ways) ask[way](at(way));
