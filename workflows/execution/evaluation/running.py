@@ -115,7 +115,10 @@ def _run(row: EvaluationResult) -> Outcome:
         return Outcome(score=Score(None, problem="The workers that ran this case died."))
     try:
         prepared = _prepare(row)  # in this thread, whose connection it is
-        with run_for(row.team_id, row.evaluation.workflow_id), without_connection(is_required=False):
+        with (
+            run_for(row.team_id, row.evaluation.workflow_id),
+            without_connection(is_required=False),
+        ):
             return asyncio.run(asyncio.wait_for(_run_and_score(row, prepared), CASE_SECONDS))
     except EngineFault as fault:
         return Outcome(score=Score(None, problem=fault.message))
