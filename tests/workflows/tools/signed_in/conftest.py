@@ -9,7 +9,6 @@ from asgiref.sync import async_to_sync
 from accounts.tenancy import tenant
 from tests.fakes.mcp_sign_in import SignInServer, serve_sign_in
 from tests.support.cast import Cast, Person
-from tests.workflows.tools.conftest import loopback
 from workflows.engine.tool_calls import ToolResult
 from workflows.models import SignInAttempt, ToolConnection, ToolSignIn
 from workflows.services import tools
@@ -17,8 +16,6 @@ from workflows.services.tools.signing_in import Answer
 from workflows.tools import connections
 from workflows.tools.signed_in.installation import Installation
 
-
-__all__ = ["loopback"]  # the fixture
 
 SESSION = "a session"
 HERE = Installation(
