@@ -7,6 +7,7 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from accounts.tenancy import tenant
+from config.encryption.crypto import decrypt
 from tests.fakes.mcp_sign_in import SignInServer, serve_sign_in
 from tests.support.cast import Cast, Person
 from workflows.engine.tool_calls import ToolResult
@@ -82,6 +83,17 @@ def reload(connection: ToolConnection) -> ToolConnection:
 def change_sign_in(connection: ToolConnection, **values: Any) -> None:
     with tenant([connection.team_id]):
         ToolSignIn.objects.unscoped().filter(connection=connection).update(**values)
+
+
+def read_sealed(connection: ToolConnection) -> tuple[bytes, bytes]:
+    """Return the tokens as they are stored."""
+    row = reload(connection).sign_in
+    return bytes(row.access_token or b""), bytes(row.refresh_token or b"")
+
+
+def read_tokens(connection: ToolConnection) -> tuple[str, str]:
+    access_token, refresh_token = read_sealed(connection)
+    return decrypt(access_token), decrypt(refresh_token)
 
 
 def count_attempts(connection: ToolConnection) -> int:

@@ -8,10 +8,10 @@ from asgiref.sync import async_to_sync
 from django.utils import timezone
 
 from accounts.tenancy import tenant
-from config.encryption.crypto import decrypt
 from tests.workflows.tools.signed_in.conftest import (
     call,
     change_sign_in,
+    read_tokens,
     refuse,
     reload,
     sign_in,
@@ -36,11 +36,6 @@ RENEWAL = "POST /token"
 
 def expire(connection):
     change_sign_in(connection, expires_at=timezone.now())
-
-
-def read_tokens(connection):
-    row = reload(connection).sign_in
-    return decrypt(bytes(row.access_token)), decrypt(bytes(row.refresh_token))
 
 
 def test_expired_token_is_renewed_before_the_call(signed_in, server):
@@ -165,6 +160,7 @@ def test_token_of_another_server_is_not_sent(signed_in, server):
 def test_workers_that_renew_at_the_same_time_use_one_renewal(signed_in, server, monkeypatch):
     expire(signed_in)
     reference = find_sign_in(reload(signed_in))
+    assert reference is not None
     count = server.requests.count(RENEWAL)
     both = asyncio.Event()
     renew = tokens.renew
@@ -200,6 +196,7 @@ def test_renewal_of_a_process_that_died_is_taken_over(signed_in, server):
 def test_cancelled_run_keeps_the_tokens_that_came(signed_in, server, monkeypatch):
     expire(signed_in)
     reference = find_sign_in(reload(signed_in))
+    assert reference is not None
     renew = tokens.renew
     begun, goes_on = asyncio.Event(), asyncio.Event()
 
