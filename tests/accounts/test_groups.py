@@ -139,7 +139,7 @@ def test_page_of_groups_asks_as_often_for_many_as_for_one_and_shows_twenty(
     assert (shown, "Page 1 of 2" in first, "Support" in last) == ([20, 2], True, True)
 
 
-QUERIES = 18
+QUERIES = 17
 
 
 def test_in_a_large_team_a_member_is_typed_instead_of_chosen(

@@ -171,7 +171,7 @@ def test_page_costs_the_same_with_many_namespaces(
     assert page.count("<option value=") == 12 + 3
 
 
-QUERIES = 18
+QUERIES = 15
 
 
 def test_downloads_are_files_that_can_be_imported(cast: Cast) -> None:

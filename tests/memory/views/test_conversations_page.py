@@ -97,4 +97,4 @@ def test_long_conversation_is_shown_page_by_page_from_its_end(
     assert ("?offset=3" in last, "messages: 7" in last) == (True, True)
 
 
-QUERIES = 23
+QUERIES = 22

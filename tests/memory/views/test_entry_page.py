@@ -228,7 +228,7 @@ def test_page_asks_as_often_for_many_revisions_and_reads_as_for_few(
         client.get(f"/memory/entries/{entry.id}/")
 
 
-QUERIES = 19  # session, team and rights among them
+QUERIES = 17  # session, team and rights among them
 
 
 def test_long_history_is_cut_into_pages_each_against_the_one_before(alice: Person) -> None:

@@ -103,7 +103,7 @@ def test_markup_in_memories_and_words_is_text(alice: Person) -> None:
 
 
 # Literal: what the page may ask of the database, however much it finds.
-QUERIES = 33
+QUERIES = 28
 
 
 def test_search_asks_as_often_for_many_rows_as_for_one(alice: Person) -> None:

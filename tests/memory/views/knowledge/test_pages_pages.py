@@ -333,7 +333,7 @@ def test_knowledge_base_asks_as_often_for_thirty_pages_as_for_one(
     assert "1–25 of 30" in markup_of(answer)
 
 
-QUERIES = 23
+QUERIES = 22
 
 
 def test_search_on_the_index_finds_pages_of_every_knowledge_base_one_may_see(

@@ -101,14 +101,14 @@ def test_list_by_folder_asks_as_often_however_much_there_is(bob: Person, django_
     client.get(LIST)
 
     for place in (LIST, inside(first), f"{LIST}?q=o"):
-        with django_assert_num_queries(15):
+        with django_assert_num_queries(14):
             client.get(place)
     second = make_folder(bob, "Second", first)
     make_folder(bob, "Third", make_folder(bob, "Fourth", second))
     put(bob, second, "two", "three")
     put(bob, first, "four", "five")
     for place in (LIST, inside(first), f"{LIST}?q=o"):
-        with django_assert_num_queries(15):
+        with django_assert_num_queries(14):
             client.get(place)
 
 

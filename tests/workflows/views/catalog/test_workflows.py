@@ -35,11 +35,11 @@ def test_list_with_one_and_with_three_workflows_asks_as_often(
     make_workflow(alice, "one")
     client.get(LIST)
 
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(14):
         client.get(LIST)
     make_version(alice, make_workflow(alice, "two"))
     make_version(alice, make_workflow(alice, "three"))
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(14):
         page = text_of(client.get(LIST))
 
     assert all(f">{name}</a>" in page for name in ("one", "two", "three"))

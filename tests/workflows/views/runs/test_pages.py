@@ -190,11 +190,11 @@ def test_list_with_one_and_with_three_runs_asks_as_often(alice: Person, django_a
     make_run(alice, workflow)
     client.get(RUNS)
 
-    with django_assert_num_queries(19):
+    with django_assert_num_queries(16):
         client.get(RUNS)
     make_run(alice, workflow, subject="ben", subject_user=None)
     make_run(alice, make_workflow(alice))
-    with django_assert_num_queries(19):
+    with django_assert_num_queries(16):
         client.get(RUNS)
 
 
