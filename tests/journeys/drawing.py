@@ -112,21 +112,16 @@ class Board:
 
 def open_board(page: Page, source: dict[str, Any] | None = None) -> Board:
     """A workflow of one's own on the canvas, the panels closed, all of it in view."""
-    board = load_board(page, source or document())
-    board.js("canvas.fit();")
-    steady(page, board.view)
-    return board
-
-
-def load_board(page: Page, source: dict[str, Any]) -> Board:
-    """The same in the view with which the editor begins."""
-    workflow = store_workflow(page, source)
+    workflow = store_workflow(page, source or document())
     page.evaluate(
         "localStorage.setItem('editor-panels', JSON.stringify({left: {closed: true}, right: {closed: true}, dock: {closed: true}}))"
     )
     page.goto(f"/workflows/{workflow}/")
     ready(page)
-    return Board(page, workflow)
+    board = Board(page, workflow)
+    board.js("canvas.fit();")
+    steady(page, board.view)
+    return board
 
 
 def touches(session: CDPSession, kind: str, *points: Point) -> None:

@@ -78,8 +78,10 @@ def deaf(page: Page) -> Iterator[None]:
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
     session.send("Network.setBlockedURLs", {"urls": ["*/live/*"]})
-    yield
-    session.detach()
+    try:
+        yield
+    finally:
+        session.detach()
 
 
 class Gate:

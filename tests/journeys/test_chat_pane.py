@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.journeys.chatting import message_box, say, use_sample
 from tests.journeys.editing import import_workflow
+from tests.journeys.seeing import ready
 from workflows.models import RunEvent
 from workflows.views.runs.memory.recalled import find_missed_query
 
@@ -227,6 +228,8 @@ def test_answer_that_has_ended_is_shown_as_the_markdown_it_is(signed_in: Page):
 def test_message_that_reaches_no_server_is_kept_and_the_person_is_told(unwatched: Page):
     page = unwatched
     use_sample(page, "A chatbot that remembers")
+    page.reload()  # without what was said of the copy
+    ready(page)
     box = page.get_by_role("textbox", name="Message")
     box.fill("My bicycle is green.")
 

@@ -7,7 +7,8 @@ from playwright.sync_api import Page, expect
 
 from tests.journeys.canvas_document import edge, node, note, workflow
 from tests.journeys.chatting import say, use_sample
-from tests.journeys.drawing import Board, load_board, touches
+from tests.journeys.drawing import Board, open_board, touches
+from tests.journeys.seeing import ready
 
 
 pytestmark = pytest.mark.browser
@@ -43,8 +44,10 @@ def phone(signed_in: Page) -> Board:
 
 
 def open_on_a_phone(page: Page, document: dict[str, Any]) -> Board:
+    board = open_board(page, document)
     page.set_viewport_size({"width": 390, "height": 844})
-    board = load_board(page, document)
+    page.reload()
+    ready(page)
     page.locator(".ed-bar [data-view=canvas]").click()
     return board
 

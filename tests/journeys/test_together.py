@@ -22,11 +22,13 @@ MOVE_OFTEN = """
 from uuid import UUID
 from accounts.models import User
 from accounts.principals import load_user_principal
+from accounts.tenancy import tenant
 from workflows import selectors
 from workflows.engine.editing import read_ops
 from workflows.services.editing import gestures
 person = load_user_principal(User.objects.get(pk="{person}"))
-workflow = selectors.find_workflow(person, UUID("{workflow}"))
+with tenant(["{team}"]):
+    workflow = selectors.find_workflow(person, UUID("{workflow}"))
 for x in range({times}):
     ops = read_ops([{{"op": "move", "id": "t1", "x": x, "y": 40 + x}}])
     gestures.edit(person, workflow=workflow, ops=ops, label=f"m{{x}}")
@@ -178,7 +180,8 @@ def test_tab_that_slept_catches_up_whole(both: Pair, shell: Shell):
     bob.context.set_offline(True)
     # more than the server tells one by one: the page is read anew, and what waits here is kept
     times = MAX_CHANGES + 10
-    shell.run(MOVE_OFTEN.format(person=alice.id, workflow=both.workflow, times=times))
+    who = {"person": alice.id, "team": both.team, "workflow": both.workflow}
+    shell.run(MOVE_OFTEN.format(**who, times=times))
     alice.editor("(e) => e.edits.send([{ op: 'delete', id: 't3' }], { label: 'gone' })")
     rename(bob, "t4", "Written asleep")
 
