@@ -53,7 +53,7 @@ class MemoryConfig(AppConfig):
                 "memory.imported": _("imported memories"),
                 "memory.moved": _("moved memories to another provider"),
                 "memory.erased": _("erased a user's memory"),
-                "memory.erasure_decided": _("decided about a shared memory of an erased user"),
+                "memory.erasure_decided": _("decided about a shared memory that an erasure left"),
                 "memory.proposal_applied": _("accepted a proposal"),
                 "memory.proposal_rejected": _("rejected a proposal"),
                 "memory.proposal_reopened": _("reopened a proposal"),

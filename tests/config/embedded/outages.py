@@ -59,6 +59,15 @@ def wait_until(condition: Callable[[], bool], one: Up) -> None:
         raise AssertionError(one.output[-3000:]) from error
 
 
+def end_by_sigterm(one: Up) -> None:
+    """SIGTERM ends every child, as Ctrl-C does."""
+    ours = psutil.Process(one.process.pid).children(recursive=True)
+    one.process.terminate()
+    assert one.process.wait(90) == 0
+    assert [process for process in ours if process.is_running()] == []
+    assert len(ours) > 2
+
+
 def check_outages(home: Path, one: Up, client: Client) -> None:
     """Kill the databases and the worker: they come back, and no request fails by our fault."""
     layout = find_layout(home)

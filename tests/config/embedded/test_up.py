@@ -13,7 +13,7 @@ from config.embedded.layout import find_layout
 from config.embedded.postgres import Postgres
 from config.embedded.valkey import Valkey
 from tests.config.embedded.conftest import Up
-from tests.config.embedded.outages import Client, check_outages
+from tests.config.embedded.outages import Client, check_outages, end_by_sigterm
 
 
 def base(address: str) -> str:
@@ -74,9 +74,5 @@ def test_up_taken_port_then_killed_then_again_then_outages_then_sigterm(
     check_outages(home, third, client)
 
     # SIGTERM ends every child, and the database. So does Ctrl-C: see test_closed_clone.py.
-    ours = children(third)
-    third.process.terminate()
-    assert third.process.wait(90) == 0
-    assert [process for process in ours if process.is_running()] == []
-    assert len(ours) > 2
+    end_by_sigterm(third)
     assert find_services(home) == [None, None]
