@@ -33,10 +33,6 @@ def find_services(home: Path) -> list[psutil.Process | None]:
     return [postgres.find_process(), valkey.find_process()]
 
 
-def children(one: Up) -> list[psutil.Process]:
-    return psutil.Process(one.process.pid).children(recursive=True)
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(500)  # it starts the whole product several times
 def test_up_taken_port_then_killed_then_again_then_outages_then_sigterm(

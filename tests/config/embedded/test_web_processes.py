@@ -15,8 +15,8 @@ from redis import Redis
 
 from config.embedded.layout import find_layout
 from tests.config.embedded.conftest import Up
-from tests.config.embedded.test_programs import stopped
 from tests.config.embedded.outages import Client, end_by_sigterm, wait_until
+from tests.config.embedded.test_programs import stopped
 
 
 REQUESTS = re.compile(r'^mnemoflow_requests_total{area="api",.*} ([0-9.]+)$', re.MULTILINE)
