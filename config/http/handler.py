@@ -61,7 +61,7 @@ class Handler(_PreResolvedHandler, ASGIHandler):
             return
         match = self._routes.find(scope["path"].removeprefix(scope.get("root_path", "")))
         if isinstance(match, StreamMatch):
-            await self._answer_with_stream(scope, match, receive, send)
+            await self._answer_with_stream({**scope, _MATCH: match.resolved}, match, receive, send)
             return
         scope = {**scope, _MATCH: match}
         if match is not None and iscoroutinefunction(match.func):

@@ -17,6 +17,7 @@ class StreamMatch(NamedTuple):
 
     open_together: OpenTogether
     arguments: Mapping[str, Any]
+    resolved: ResolverMatch | None = None  # if the path was resolved to find the route
 
 
 class StreamRoutes:
@@ -38,4 +39,4 @@ class StreamRoutes:
         if opener is None:
             return match
         self._known.append((RoutePattern(match.route, is_endpoint=True), opener))
-        return StreamMatch(opener, match.kwargs)
+        return StreamMatch(opener, match.kwargs, match)
