@@ -179,7 +179,10 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
 
 def _locate(spec: NodeSpec, index: int, part: Part) -> str:
     """Return the field of a part of an assignment, in the form of the document's age."""
-    return f"items.{index}.{part}" if "items" in spec.data else _OLD_FIELDS[part]
+    if "items" in spec.data:
+        return f"items.{index}.{part}"
+    is_old = any(field in spec.data for field in _OLD_FIELDS.values())
+    return _OLD_FIELDS[part] if is_old else "items"
 
 
 def _is_selector(operand: Json) -> bool:
