@@ -13,6 +13,7 @@ from django.core.files.storage import InMemoryStorage
 
 from accounts.tenancy import tenant
 from config.net import transport
+from config.net.errors import NetFault
 from memory import routing
 from memory.models import Namespace
 from tests.architecture.matrix_core import Row, ask
@@ -41,11 +42,11 @@ class Stores(Door):
 
     def reach(self, place: str) -> None:
         self.places.add(place)
-        self.count()
+        self.note_call()
 
     def refuse(self, request: Any) -> None:
-        self.places.add("memory" if str(request.url).startswith(MEMORY_URL) else "network")
-        super().refuse(request)
+        self.reach("memory" if str(request.url).startswith(MEMORY_URL) else "network")
+        raise NetFault("nobody is outside")
 
 
 class Bucket(InMemoryStorage):
