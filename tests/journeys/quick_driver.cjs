@@ -1,6 +1,6 @@
 // Loaded into Playwright's driver before its own code (see conftest.py). Each time that something isn't there yet, the driver has
-// a description of the whole page made, for the message of a failure that mostly never comes: more work than all else that a
-// journey waits for. And it pauses up to half a second between two looks. Both are left out here.
+// the whole page described, element by element, for the message of a failure that mostly never comes; and it pauses up to half a
+// second between two looks. Both are left out here.
 
 const Module = require("module");
 
