@@ -263,11 +263,11 @@ def test_page_with_one_and_with_three_providers_asks_as_often(
     make_provider(ada, name="one")
     client.get(PAGE)
 
-    with django_assert_num_queries(19):
+    with django_assert_num_queries(17):
         client.get(PAGE)
     make_provider(ada, name="two")
     make_provider(ada, name="three")
-    with django_assert_num_queries(19):
+    with django_assert_num_queries(17):
         client.get(PAGE)
 
 

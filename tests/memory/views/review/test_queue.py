@@ -445,7 +445,7 @@ def test_queue_asks_as_often_for_six_as_for_three(
     whole = asked()
     kinds = ("link", "merge", "contradiction")
     review_decisions.reject_many(at_door(alice), item_ids=[queue[kind].id for kind in kinds])
-    assert (asked(), whole) == (30, 30)
+    assert (asked(), whole) == (27, 27)
 
 
 def test_refusal_stands_above_the_queue_and_not_in_its_place(

@@ -376,11 +376,11 @@ def test_page_of_a_chat_with_one_and_with_three_turns_asks_as_often(
     client.get(address)
     key = {"conversation": key_of(runs(alice)[0])}
 
-    with django_assert_num_queries(26):
+    with django_assert_num_queries(27):
         client.get(address)
     say(alice, chat, "two", **key)
     say(alice, chat, "three", **key)
-    with django_assert_num_queries(26):
+    with django_assert_num_queries(27):
         client.get(address)
 
 
