@@ -1,12 +1,12 @@
 """Metrics that are read at the moment of a request: the runs in the database, and the connection pools."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 from prometheus_client import REGISTRY
+from prometheus_client import values as metric_values
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
@@ -16,7 +16,6 @@ from config.postgres.conninfo import build_conninfo
 
 QUERY: Final = "select status, runs, oldest_seconds, lease_seconds from execution_measure_runs()"
 CONNECT_SECONDS: Final = 1
-FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"  # where the client library adds processes up
 POOL_VALUES: Final = {
     "pool_size": "Connections of the pool.",
     "pool_available": "Connections of the pool that are free.",
@@ -77,8 +76,8 @@ class PoolCollector(Collector):
         stats = {name: read_stats() for name, read_stats in self._pools.items()}
         for value, text in POOL_VALUES.items():
             metric = GaugeMetricFamily(f"mnemoflow_{value}", text, labels=["pool"])
-            for name, values in stats.items():
-                metric.add_metric([name], values.get(value, 0))
+            for name, numbers in stats.items():
+                metric.add_metric([name], numbers.get(value, 0))
             yield metric
 
 
@@ -104,6 +103,6 @@ def list_web_collectors() -> list[Collector]:
 
     Pools are always those of this process.
     """
-    if FOLDER_VARIABLE in os.environ:
+    if metric_values.ValueClass is not metric_values.MutexValue:
         return [MultiProcessCollector(None), pools, RunCollector()]  # type: ignore[no-untyped-call]
     return [REGISTRY, RunCollector()]

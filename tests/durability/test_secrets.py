@@ -187,7 +187,9 @@ def test_secret_is_in_no_table_no_log_and_no_answer(
     # Nothing of them is remembered, not even redacted, and each step says why.
     assert "memory_entry" not in {table for table, row in rows(cluster) if "[redacted]" in row}
     for _workflow, run in runs:
-        assert reasons(cluster, run) == dict.fromkeys(KEEPING, SECRET_REFUSED)
+        assert reasons(cluster, run) == {
+            node: f"value of the node {node}: {SECRET_REFUSED}" for node in KEEPING
+        }
 
     assert [(table, leaks(row)) for table, row in rows(cluster) if leaks(row)] == []
     assert [path.name for path in cluster.logs.iterdir() if leaks(path.read_text())] == []

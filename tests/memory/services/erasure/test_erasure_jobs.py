@@ -15,7 +15,7 @@ from memory import services
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.models import Entry, Erasure
 from memory.services.erasure import erasure_jobs
-from memory.services.erasure.erase import Receipt, erase
+from memory.services.erasure.erase import Receipt, erase_here
 from memory.services.erasure.erasure_jobs import (
     RUNS_KEY,
     carry_out_erasure,
@@ -174,13 +174,13 @@ def test_erasure_that_takes_longer_than_it_is_held_keeps_its_receipt(
     much_later = timezone.now() + 2 * CLAIM_DURATION
 
     def slowly(*asked: Any, **how: Any) -> Receipt:
-        done = erase(*asked, **how)
+        done = erase_here(*asked, **how)
         if not others:
             others.append(pool.submit(apart, carry_out_erasure, row.team_id, row.pk))
             claims.append(pool.submit(apart, sweep_erasures, much_later).result(30))
         return done
 
-    monkeypatch.setattr(erasure_jobs, "erase", slowly)
+    monkeypatch.setattr(erasure_jobs, "erase_here", slowly)
 
     assert run_erasure(row.team_id, row.pk) == 1
     others[0].result(30)
