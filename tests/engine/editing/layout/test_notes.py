@@ -12,7 +12,9 @@ from workflows.engine.editing.layout.notes import find_free_place
 from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec, Note, Position
 
 
-def make_node(id_: str, x: float, y: float, kind: str = "template-transform", **given: Any):
+def make_node(
+    id_: str, x: float, y: float, kind: str = "template-transform", **given: Any
+) -> NodeSpec:
     data = {"template": "x", "variables": []} if kind == "template-transform" else {}
     return NodeSpec(id_, kind, given.pop("data", data), position=Position(x, y), **given)
 

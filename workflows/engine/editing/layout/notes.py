@@ -15,6 +15,9 @@ from workflows.engine.editing.records import Item
 from workflows.engine.editing.store import Store
 
 
+# The new corner of a frame that gives way to another one.
+Shift = Callable[[Frame, Frame], tuple[float, float]]
+
 GAP: Final = 16.0  # between a note that gives way and what it gives way to
 
 
@@ -106,9 +109,7 @@ def find_free_place(
     return min(candidates, key=lambda each: abs(each.x - frame.x) + abs(each.y - frame.y))
 
 
-def _slide(
-    frame: Frame, obstacles: Sequence[Frame], move: Callable[[Frame, Frame], tuple[float, float]]
-) -> Frame:
+def _slide(frame: Frame, obstacles: Sequence[Frame], move: Shift) -> Frame:
     """Move a frame past each obstacle in its way, always to the same side."""
     wide = [
         Frame(each.x - GAP, each.y - GAP, each.width + 2 * GAP, each.height + 2 * GAP)
@@ -124,11 +125,11 @@ def _slide(
 
 
 # How a frame gives way to an obstacle; the first of equally near places is taken.
-_SIDES_WITHIN: Final[tuple[Callable[[Frame, Frame], tuple[float, float]], ...]] = (
+_SIDES_WITHIN: Final[tuple[Shift, ...]] = (
     lambda frame, hit: (frame.x, math.ceil(hit.bottom)),
     lambda frame, hit: (math.ceil(hit.right), frame.y),
 )
-_SIDES: Final = (
+_SIDES: Final[tuple[Shift, ...]] = (
     *_SIDES_WITHIN,
     lambda frame, hit: (frame.x, math.floor(hit.y - frame.height)),
     lambda frame, hit: (math.floor(hit.x - frame.width), frame.y),
