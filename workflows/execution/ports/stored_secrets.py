@@ -42,7 +42,7 @@ def _iter_secrets(team_id: UUID, workflow_id: UUID) -> Iterator[str]:
     yield from load_secret_values(workflow_id)
 
 
-def _list_sealed(team_id: UUID) -> Iterable[bytes | None]:
+def _list_sealed(team_id: UUID) -> Iterable[bytes | memoryview | None]:
     credentials = Credential.objects.unscoped().filter(team_id=team_id)
     triggers = Trigger.objects.unscoped().filter(team_id=team_id)
     subscriptions = RunSubscription.objects.unscoped().filter(team_id=team_id)
