@@ -103,5 +103,5 @@ def test_what_waits_is_counted_in_one_question(crowded: Cast) -> None:
 
     counted = [one["sql"] for one in asked if "COUNT(" in one["sql"]]
     assert len(counted) == 1
-    assert len(asked) == 3  # and a savepoint
+    assert len(asked) == 1
     assert all("memory_namespace" not in one["sql"] for one in asked if one["sql"] not in counted)

@@ -84,7 +84,7 @@ def test_nothing_pasted_asks_for_something(alice: Person):
     [
         (b"", "The file is empty."),
         (b"\xff\xfe name", "The file is not UTF-8 text."),
-        (b"nodes: [1", "can&#x27;t be read"),
+        (b"nodes: [1", "Invalid YAML: did not find expected"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said_with_its_name(
@@ -95,7 +95,7 @@ def test_what_is_wrong_with_a_file_is_said_with_its_name(
     assert answer.status_code == 422
     page = text_of(answer)
     assert "weather.yml can't be imported" in page
-    assert reason in page or reason.replace("&#x27;", "'") in page
+    assert reason in page
 
 
 def test_import_page_has_an_area_to_drop_files_on(alice: Person):
