@@ -189,7 +189,7 @@ def test_phone_begins_where_the_graph_does_and_keeps_its_view_to_itself(draft: D
     page.locator(".ed-bar [data-view=canvas]").click()
     expect(draft.node("User message")).to_be_in_viewport(ratio=1)
     expect(draft.node("Recall")).to_be_in_viewport(ratio=1)
-    page.get_by_role("button", name="Zoom to fit").click()
+    page.get_by_role("button", name="Whole graph").click()
     expect(page.locator("wf-node").last).to_be_in_viewport(ratio=1)
     for card in page.locator("wf-node").all():
         expect(card).to_be_in_viewport(ratio=1)

@@ -431,7 +431,7 @@ def test_rows_without_a_name_are_marked_once_they_are_left(editor: Page) -> None
 
     editor.locator(".insp-title").focus()
     expect(name).to_have_attribute("aria-invalid", "true")
-    expect(field.locator("[data-problems] li")).to_have_text(
+    expect(field.locator("[data-problems] li", has_text="Row 1")).to_have_text(
         "Row 1: enter a name, or remove the row"
     )
     name.fill("total")

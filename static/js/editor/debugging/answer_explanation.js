@@ -47,7 +47,7 @@ export class AnswerExplanation {
     this.#closing = new AbortController();
     link.setAttribute("aria-expanded", "true");
     link.closest(".chat-note").after(this.#box);
-    this.#box.scrollIntoView({ block: "nearest" });
+    this.#reveal();
     if (this.runs.run === run.id && !this.runs.isLive) return this.#show(run);
     const { signal } = this.#closing;
     // Who looks at something else by the time the run has ended stays there.
@@ -71,8 +71,14 @@ export class AnswerExplanation {
     if (!html) return this.#showMessage(t("The explanation could not be loaded."));
     setContent(box.querySelector("[data-explanation-body]"), html);
     this.#nameNode(node);
-    box.scrollIntoView({ block: "nearest" });
+    this.#reveal();
     return this.editor.say(t("The explanation is open below the answer."));
+  }
+
+  /** Scroll to as much of the explanation as there is room for below its link, which closes it again. */
+  #reveal() {
+    this.#box.scrollIntoView({ block: "nearest" });
+    this.#link.scrollIntoView({ block: "nearest" });
   }
 
   #nameNode(node) {
