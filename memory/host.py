@@ -269,6 +269,10 @@ class Host(Protocol):
         """Remove originals, in the caller's transaction, and return their number."""
         ...
 
+    def check_erasable(self, team_id: UUID, subject: str) -> None:
+        """Raise the error with which ``erase_person`` would refuse to erase this person now."""
+        ...
+
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
         """Erase all that the host stores about a person, or raise an error; return the number of rows by table."""
         ...

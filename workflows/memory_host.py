@@ -239,6 +239,9 @@ class WorkflowsHost:
     ) -> int:
         return documents.remove_originals(team_id, file_ids, dry_run=dry_run)
 
+    def check_erasable(self, team_id: UUID, subject: str) -> None:
+        erasure.check_erasable(team_id, subject)
+
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
         return erasure.erase_person(team_id, subject, dry_run=dry_run)
 

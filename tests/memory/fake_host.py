@@ -157,6 +157,9 @@ class FakeHost:
             del self.originals[file_id]
         return len(known)
 
+    def check_erasable(self, team_id: UUID, subject: str) -> None:
+        pass
+
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
         if not dry_run:
             self.erased.append(subject)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import F, Model, Q, QuerySet
@@ -36,6 +36,9 @@ RUN_MODELS: tuple[type[Model], ...] = (
     *(Step, StepPart, RunCommit, RunPartial),
     *(RunWait, DryRunChange, Feedback),
 )
+
+# A worker may hold a run with one of these statuses, so that nobody erases it.
+UNDER_WAY: Final = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
 
 
 def match_person(subject: str) -> Q:
@@ -101,6 +104,13 @@ def export_person(team_id: UUID, subject: str) -> Iterator[tuple[str, dict[str, 
         )
 
 
+def check_erasable(team_id: UUID, subject: str) -> None:
+    """Raise StillRunning if one of the person's runs is queued or running."""
+    runs = Run.objects.unscoped().filter(match_person(subject), team_id=team_id)
+    if runs.filter(status__in=UNDER_WAY).exists():
+        raise StillRunning
+
+
 def erase_person(team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
     """Delete the person's rows, unless it is a dry run, and return the number of rows in each table.
 
@@ -129,7 +139,7 @@ def erase_person(team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, 
     if not dry_run:
         # A worker that executes one of these runs holds its row; a worker that claims one waits for this transaction.
         statuses = list(runs.select_for_update().values_list("status", flat=True))
-        if any(status in (RunStatus.QUEUED, RunStatus.RUNNING) for status in statuses):
+        if any(status in UNDER_WAY for status in statuses):
             raise StillRunning
         count_team(team_id)  # the numbers outlive the runs, but not whom they were for
         for rows in (answers, feedback, cases.exclude(subject=""), tasks, runs, conversations):

@@ -119,8 +119,11 @@ def clear_elsewhere(
     ]
     external = {text: each.provider for text, each in found if each is not None}
     if external:
-        # The permission is checked first; a caller without it gets its error.
+        # What would refuse the erasure does so now: a refusal changes nothing, elsewhere neither.
         erase_here(caller, subject=subject, dry_run=True, runs=runs)
+        if runs:
+            with tenant([caller.team_id]):
+                get_host().check_erasable(caller.team_id, subject)
     for text, provider in external.items():
         cleared[text] += provider.clear_namespace(text)
     yield cleared

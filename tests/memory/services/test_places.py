@@ -7,6 +7,8 @@ from uuid import uuid4
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.db import transaction
+from django.utils import timezone
 
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
@@ -18,9 +20,12 @@ from memory.models import Entry, Policy, Read
 from memory.services import CallOrigin, list_reachable
 from memory.services.entries.run_notes import clear_run_notes
 from memory.services.sandbox.sandbox import SandboxMemory
+from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run
 from tests.memory.services.exchanging import brought, entry, file_of, space
 from tests.support.cast import Cast, Person
+from workflows.errors import StillRunning
+from workflows.models import Run
 
 
 pytestmark = pytest.mark.django_db
@@ -140,6 +145,28 @@ def test_notes_there_are_cleared_when_the_run_ends_and_erased_with_the_person(al
 
     assert clear_run_notes(alice.team.pk, run_id) == 1
 
+    assert services.recall(run, scope="run") == []
+
+
+@pytest.mark.usefixtures("in_redis")
+def test_erasure_that_is_refused_for_a_run_leaves_memory_elsewhere(alice: Person):
+    going = make_run(alice, make_workflow(alice), status="running")
+    known = {"user_id": str(alice.user.pk), "run_id": str(going.pk)}
+    run = replace(
+        in_run(alice), identity=known, reach=list_reachable(known), origin=CallOrigin(str(going.pk))
+    )
+    services.remember(run, scope="run", key="note", value="x")
+
+    with pytest.raises(StillRunning), transaction.atomic():
+        services.erase(at_door(alice), subject=str(alice.user.pk))
+
+    assert [one.value for one in services.recall(run, scope="run")] == ["x"]
+    with tenant([alice.team.pk]):
+        Run.objects.unscoped().filter(pk=going.pk).update(
+            status="failed", finished_at=timezone.now()
+        )
+    receipt = services.erase(at_door(alice), subject=str(alice.user.pk))
+    assert receipt.tables["elsewhere"] == 1
     assert services.recall(run, scope="run") == []
 
 
