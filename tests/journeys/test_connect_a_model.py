@@ -69,8 +69,10 @@ def test_local_server_is_found_connected_and_answers_in_the_first_sample(
     expect(card.locator(".wf-pill-offline")).to_have_count(0)
     assert ollama.requests[-1].body["model"] == "llama3.2:3b"
     expect(page.locator("body")).not_to_contain_text(re.compile("<think|think>"))
+    reasoning = page.locator(".chat-log .reasoning")
+    expect(reasoning).to_contain_text("She said peanuts.")  # when the run has ended, by itself
     page.reload()
-    expect(page.locator(".chat-log .reasoning")).to_contain_text("She said peanuts.")
+    expect(reasoning).to_contain_text("She said peanuts.")
     expect(page.locator(".chat-log .bubble-it")).to_have_text(ANSWER)
 
 

@@ -48,17 +48,19 @@ def give(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def show_answer_note(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Show which models answered, and the thumbs, below the answer of a run that has just ended in the editor.
 
-    The answer itself is shown again, now that its Markdown is complete, with its sources.
+    The answer itself is shown again, now that its Markdown is complete, with its sources and its reasoning.
     """
     principal, run = find_run(request, run_id)
-    answer = _read_answer(run)
+    answer, reasoning = _read_answer(run)
+    answers = load_run_answers(principal, [run]).get(run.pk, NO_ANSWERS)
     context = {
         "run_id": run.pk,
         "is_live": not run.has_ended,
-        "answers": load_run_answers(principal, [run]).get(run.pk, NO_ANSWERS),
+        "answers": answers,
         "feedback": load_own_feedback(principal, [run]).get(run.pk),
         "remedy": find_remedy(run, can_edit=permissions.may_edit(principal, run.workflow)),
         "answer": answer,
+        "reasoning": reasoning or answers.reasoning,
         "linked_files": load_linked_files(principal, [answer])[0],
         "citations": load_citations(principal, [run]).get(run.pk, ()),
         "wishes": find_wishes(principal, run),
@@ -68,8 +70,8 @@ def show_answer_note(request: HttpRequest, run_id: UUID) -> HttpResponse:
     return render(request, "chat/_ended_answer.html", context)
 
 
-def _read_answer(run: Run) -> str:
-    """Return the text that a run answered, without its reasoning; nothing while it runs or if it ended early."""
+def _read_answer(run: Run) -> tuple[str, str]:
+    """Return the text that a run answered, and the reasoning in it; nothing while it runs or if it ended early."""
     has_succeeded = run.status in (RunStatus.SUCCEEDED, RunStatus.PARTIAL)
     answer = (run.outputs or {}).get("answer") if has_succeeded else None
-    return split_reasoning(answer)[0] if isinstance(answer, str) else ""
+    return split_reasoning(answer) if isinstance(answer, str) else ("", "")

@@ -272,10 +272,10 @@ def test_live_turn_gets_the_model_and_the_thumbs_when_its_answer_is_complete(
     assert "hx-get" not in ended
 
 
-def test_markdown_of_an_answer_is_shown_once_it_is_complete_in_pane_and_chat(
+def test_markdown_and_reasoning_are_shown_once_an_answer_is_complete_in_pane_and_chat(
     alice: Person, chat: Workflow
 ):
-    say(alice, chat)
+    live = text_of(say(alice, chat, htmx="yes"))
     (run,) = runs(alice)
     with within(alice):
         Run.objects.unscoped().filter(pk=run.pk).update(
@@ -288,7 +288,10 @@ def test_markdown_of_an_answer_is_shown_once_it_is_complete_in_pane_and_chat(
     shown = "<li><strong>salt</strong></li><li>&lt;b&gt;sugar&lt;/b&gt;</li>"
     assert f'id="text-{run.pk}" hx-swap-oob="true"><p>Two:</p>' in ended
     assert shown in ended
-    assert "Hm." not in ended
+    place = f'<div class="reasoning-place" id="reasoning-{run.pk}"'
+    assert place in live
+    assert f'{place} hx-swap-oob="true"><details class="reasoning">' in ended
+    assert ended.count("Hm.") == 1  # in its own place, folded, and not in the answer
     assert shown in page_of(alice, chat, conversation=key_of(run))
 
 
