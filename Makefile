@@ -5,8 +5,10 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev browser bubblewrap run test quick changed flaky clients test-clients test-oldest check fix bench docs messages pins clean
 
-# The newest Python we know of that has venv; PYTHON=… chooses another.
-PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
+# The first Python of these that has venv; PYTHON=… chooses another. The distribution's own comes before those of version
+# managers, which often build theirs without optimizations: the same code then takes half as long again.
+PYTHONS := $(foreach v,3.11 3.12 3.13 3.14 3,/usr/bin/python$(v)) python3.11 python3.12 python3.13 python3.14 python3
+PYTHON ?= $(shell for p in $(PYTHONS); do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
