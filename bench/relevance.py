@@ -13,6 +13,7 @@ import asyncio
 import json
 import os
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +33,6 @@ NOT_ASKED: Final = frozenset(
         Attribute.PHONE,
         Attribute.MAIL,
         Attribute.EDUCATION,
-        Attribute.PROJECT,
         Attribute.EMPLOYER,
     }
 )
@@ -116,11 +116,14 @@ class Person:
 
 
 def list_facts(paraphrases: Paraphrases) -> list[str]:
-    """Return the memories of the paraphrases, and facts in all languages, evenly chosen, up to the number of facts."""
+    """Return the memories of the paraphrases, and facts in all languages up to the number of facts.
+
+    They are chosen by what a checksum makes of their text, so that a sentence that is added moves at most one of them.
+    """
     memories = paraphrases.memories
-    others = [*dict.fromkeys(fact for fact in _list_not_asked() if fact not in memories)]
-    count = FACTS - len(memories)
-    return [*memories, *(others[index * len(others) // count] for index in range(count))]
+    others = {fact for fact in _list_not_asked() if fact not in memories}
+    chosen = sorted(others, key=lambda fact: zlib.crc32(fact.encode()))
+    return [*memories, *chosen[: FACTS - len(memories)]]
 
 
 def _list_not_asked() -> Iterator[str]:
