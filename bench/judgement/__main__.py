@@ -1,7 +1,10 @@
 """Measure what memory judges right without a model: `python -m bench.judgement [--write] [--json FILE]`.
 
-It trains the probes on four in five of the sentences in the folders of `bench/judgement`, prints what they say of the fifth one, and plays the conversations of `bench/judgement/conversations.yml`, none of which
-was used for training. `--write` trains on all sentences and writes the weights that the product uses.
+It trains the probes on four in five of the sentences in the folders of `bench/judgement`, prints what they say of the
+fifth one, plays the conversations of `bench/judgement/conversations.yml`, and says facts that are all so at the same time
+(`bench/judgement/together`, `bench/paraphrases.json`), none of which may take the place of another one. None of these was
+used for training. `--write` trains on all sentences and writes the weights and the list of light terms that the product
+uses; how facts are compared depends on that list, so run it once more without the option.
 """
 
 import argparse
@@ -15,7 +18,9 @@ import numpy as np
 
 from bench._common import Bar, report
 from bench.judgement.conversations import list_failed, play_conversations
+from bench.judgement.light_terms import list_light_terms, write_light_terms
 from bench.judgement.sentences import read_questions, read_sentences, read_times
+from bench.judgement.together import find_retirements, read_people
 from bench.judgement.training import (
     PENALTIES,
     Example,
@@ -24,6 +29,7 @@ from bench.judgement.training import (
     get_label,
     train_probes,
 )
+from bench.paraphrases import read_paraphrases
 from memory.embedding import encoder
 from memory.logic.judgement.asked_facts import MIN_FORMER
 from memory.logic.judgement.judge import Judge
@@ -36,6 +42,8 @@ BATCH: Final = 32
 MIN_STORED, MIN_REFUSED, MIN_CONVERSATIONS = 0.88, 0.9, 0.85
 # Shares of held-out questions about what stopped holding, and of others that count as such.
 MIN_ASKED_FORMER, MAX_TAKEN_FOR_FORMER = 0.8, 0.02
+# Share of facts that take the place of another one although both are so at the same time.
+MAX_RETIRED = 0.03
 
 
 def main() -> int:
@@ -61,16 +69,28 @@ def main() -> int:
     for name in list_failed():
         sys.stdout.write(f"  not passed: {name}\n")
     share = sum(right for right, _ in passed.values()) / sum(total for _, total in passed.values())
+    retired = _measure_retirements(Judge(encode, probes))
     if options.write:
         save_probes(train_probes(examples, encoder.ENCODER))
+        write_light_terms(list_light_terms(sentences))
     bars = [
         Bar("held-out facts that are stored", stored, MIN_STORED, at_least=True),
         Bar("held-out others that are refused", refusals, MIN_REFUSED, at_least=True),
         Bar("held-out questions about the past", asked_former, MIN_ASKED_FORMER, at_least=True),
         Bar("others taken for one", taken_for_former, MAX_TAKEN_FOR_FORMER),
         Bar("conversations", share, MIN_CONVERSATIONS, at_least=True),
+        Bar("facts that wrongly retire another one", retired, MAX_RETIRED),
     ]
     return report(bars, {"accuracy": accuracies, "conversations": passed}, options.json)
+
+
+def _measure_retirements(judge: Judge) -> float:
+    """Return the share of wrong retirements, and print them."""
+    people = [*read_people(), *(paraphrases.memories for paraphrases in read_paraphrases())]
+    retirements = find_retirements(judge, people)
+    for each in retirements.wrong:
+        sys.stdout.write(f"  wrongly retired: {each.fact} ← {each.by}\n")
+    return retirements.share
 
 
 def encode(texts: Sequence[str]) -> np.ndarray:

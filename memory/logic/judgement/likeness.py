@@ -5,6 +5,7 @@ from typing import Final
 
 from memory.core.recall.tokens import LIGHT_WORDS, parse_query
 from memory.logic.judgement.labels import SHARED, SINGLE, TOPICS
+from memory.logic.judgement.light_terms import LIGHT_TERMS
 from memory.logic.judgement.operations import KnownFact
 from memory.logic.judgement.probes import Floats
 from memory.logic.judgement.turns import Clause
@@ -14,6 +15,7 @@ from memory.logic.judgement.turns import Clause
 MIN_TOPIC: Final = 0.15  # that two statements have the same topic
 MIN_SPEAKER: Final = 0.6  # that a statement is about the speaker
 MAX_DIFFERENCE: Final = 0.3  # of that probability, between statements about the same person
+_LIGHT: Final = LIGHT_WORDS | LIGHT_TERMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def shares_word(text: str, other: str) -> bool:
 
 def list_words(text: str) -> frozenset[str]:
     terms = parse_query(text).content_weights.items()
-    return frozenset(term for term, weight in terms if weight >= 1 and term not in LIGHT_WORDS)
+    return frozenset(term for term, weight in terms if weight >= 1 and term not in _LIGHT)
 
 
 def is_same_person(

@@ -30,6 +30,10 @@ MIN_SURE_CHANGE: Final = 0.5
 MAX_PAST: Final = 0.4
 MIN_NEAR: Final = 0.25
 MIN_VERY_NEAR: Final = 0.55
+MIN_NEAR_END: Final = 0.5  # of what ended without a word of it
+# That a statement without a word of change says the other value of what a person has one of.
+MIN_OTHER_VALUE_TOPIC: Final = 0.35
+MIN_OTHER_VALUE_NEAR: Final = 0.35
 MIN_NAMED: Final = 0.1  # of what ended and shares a word
 
 # Words that add: what is said with them replaces nothing.
@@ -106,12 +110,18 @@ def _replaces(clause: Clause, fact: Clause, likeness: Likeness) -> bool:
     if clause.ended >= MIN_CHANGED and clause.ended >= clause.changed:
         return _ends(clause, likeness, same_topic=same_topic)
     if same_topic and likeness.is_single:
-        return clause.changed >= MIN_CHANGED or likeness.nearness >= MIN_NEAR
+        return clause.changed >= MIN_CHANGED or _is_other_value(likeness)
     if clause.changed >= MIN_CHANGED:
-        is_sure = clause.changed >= MIN_SURE_CHANGE or likeness.has_word
-        least = MIN_NEAR if is_sure else MIN_VERY_NEAR
-        return likeness.nearness >= (least if same_topic else MIN_VERY_NEAR)
+        # Of several things a new one takes the place of its own kind: a new bicycle isn't instead of the car.
+        is_of_kind = same_topic and likeness.has_word
+        return likeness.nearness >= (MIN_NEAR if is_of_kind else MIN_VERY_NEAR)
     return False
+
+
+def _is_other_value(likeness: Likeness) -> bool:
+    """Return whether two statements give two values for what a person has one of."""
+    is_topic = likeness.topic_share >= MIN_OTHER_VALUE_TOPIC
+    return is_topic and likeness.nearness >= MIN_OTHER_VALUE_NEAR
 
 
 def _is_same_favourite(text: str, fact: str) -> bool:
@@ -127,7 +137,7 @@ def _ends(clause: Clause, likeness: Likeness, *, same_topic: bool) -> bool:
         return same_topic or likeness.nearness >= MIN_NAMED
     if likeness.is_single:
         return same_topic and likeness.nearness >= MIN_VERY_NEAR
-    return same_topic and (likeness.nearness >= MIN_NEAR or TOPICS[likeness.topic] in SHARED)
+    return same_topic and (likeness.nearness >= MIN_NEAR_END or TOPICS[likeness.topic] in SHARED)
 
 
 def contradicts(clause: Clause, fact: Clause, center: Floats) -> bool:

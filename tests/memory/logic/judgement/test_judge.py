@@ -3,6 +3,7 @@
 import pytest
 
 from bench.judgement.conversations import FILE, play_conversations
+from bench.judgement.together import find_retirements, read_people
 from memory.embedding import encoder
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.labels import Kind
@@ -175,12 +176,27 @@ def test_changed_fact_takes_the_place_of_the_known_one(
         ("Ich spreche Deutsch.", "Ich spreche auch Spanisch."),
         ("I live in Vienna.", "I lived in Paris as a child."),
         ("I live in Vienna.", "I like green tea."),
+        # Of things, ends and events that only share a topic, a month or a "my", each stands by itself.
+        ("Our van failed its inspection.", "I bought a new guitar last month."),
+        ("I bought a new guitar last month.", "I sold my old piano."),
+        ("I read a novel every week.", "I sprained my ankle last week."),
+        ("Hausstaub lässt mich niesen.", "Mit dem Rauchen habe ich aufgehört."),
+        ("Mein Mann arbeitet bei der Bahn.", "Meine Mutter ist jetzt in Rente."),
+        ("我对花生过敏。", "我已经戒酒了。"),
+        ("我住在里昂。", "房东要求每月三号前交租金。"),
     ],
 )
 def test_known_fact_stays_beside_another_one(judge: Judge, known: str, message: str) -> None:
     operations = judge.decide(judge.judge_message(message), [KnownFact("1", known)], [])
 
     assert [target for operation in operations for target in operation.targets] == []
+
+
+def test_hardly_a_fact_takes_the_place_of_one_that_is_so_at_the_same_time(judge: Judge) -> None:
+    retirements = find_retirements(judge, read_people())
+
+    assert retirements.count > 200
+    assert retirements.share <= 0.03, retirements.wrong
 
 
 def test_what_a_person_asks_to_forget_is_found_by_what_it_is_about(judge: Judge) -> None:
