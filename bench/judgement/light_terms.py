@@ -11,7 +11,8 @@ from memory.logic.judgement.labels import TOPICS, About, Attribute, Kind
 from memory.logic.judgement.light_terms import PATH
 
 
-MIN_COUNT: Final = 5  # sentences of a language with the term
+MIN_COUNT: Final = 6  # sentences of a language with the term
+MIN_FACTS: Final = 3
 MIN_TOPICS: Final = 4
 MAX_SHARE: Final = 0.45  # of the topic that most of its facts have
 MAX_OF_OTHERS: Final = (
@@ -38,8 +39,8 @@ class Uses:
         facts = self.topics.total()
         if self.count < MIN_COUNT:
             return False
-        if facts < 2:
-            return True  # a word of questions and requests
+        if facts < MIN_FACTS:
+            return self.count >= MANY  # a word of questions and requests
         topic, most = self.topics.most_common(1)[0]
         if topic in KIN and self.count < TOO_MANY_FOR_KIN:
             return False

@@ -11,7 +11,14 @@ def state(text: str, attribute: Attribute, about: About = About.SELF) -> Sentenc
 
 
 def test_word_of_facts_about_many_things_is_light() -> None:
-    attributes = (Attribute.WORK, Attribute.HOME, Attribute.LIKES, Attribute.AGE, Attribute.PLANS)
+    attributes = (
+        Attribute.WORK,
+        Attribute.HOME,
+        Attribute.LIKES,
+        Attribute.AGE,
+        Attribute.PLANS,
+        Attribute.MAIL,
+    )
 
     terms = list_light_terms([state("Zog", attribute) for attribute in attributes])
 

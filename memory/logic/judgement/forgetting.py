@@ -43,12 +43,16 @@ _NUMBER: Final = re.compile(r"\d[\d ()/.-]*\d")
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A wish to forget may mean this fact. One that isn't ``is_sure`` is only a second choice."""
+    """A wish to forget may mean this fact. One that isn't ``is_sure`` is only a second choice.
+
+    It ``is_of_kind`` if the wish names what the fact is about or a word of it, and not only something of the same topic.
+    """
 
     id: str
     text: str
     nearness: float
     is_sure: bool
+    is_of_kind: bool
 
 
 def decide_to_forget(
@@ -101,15 +105,23 @@ def list_candidates(
         if is_near or is_only_one:
             is_sure = likeness.nearness >= MIN_FORGOTTEN or is_only_one
             fact = judgement.fact
-            candidates.append(Candidate(fact.id, fact.text, likeness.nearness, is_sure=is_sure))
+            is_same_kind = judgement.clause.attribute is clause.attribute
+            is_of_kind = is_same_kind or likeness.has_word
+            candidates.append(
+                Candidate(fact.id, fact.text, likeness.nearness, is_sure, is_of_kind=is_of_kind)
+            )
     candidates.sort(key=lambda fact: (-fact.nearness, fact.id))
     return candidates if any(fact.is_sure for fact in candidates) else []
 
 
 def select_meant(clause: Clause, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-    """Return all candidates if the wish says so, and else those that are meant."""
-    is_all = not candidates or _ALL.search(clause.text)
-    return candidates if is_all else choose_candidates(clause, candidates)
+    """Return all candidates that are likely if the wish says so, and else those that are meant.
+
+    "Everything about my allergies" isn't what is remotely like one, such as another thing of health.
+    """
+    if candidates and not _ALL.search(clause.text):
+        return choose_candidates(clause, candidates)
+    return [candidate for candidate in candidates if candidate.is_sure or candidate.is_of_kind]
 
 
 def choose_candidates(clause: Clause, candidates: Sequence[Candidate]) -> list[Candidate]:

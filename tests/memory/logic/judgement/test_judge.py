@@ -213,6 +213,34 @@ ALLERGIES = ["I'm allergic to peanuts.", "I'm allergic to cats."]
 
 
 @pytest.mark.parametrize(
+    ("wish", "kept"),
+    [
+        ("Forget everything about my allergies.", "Please always answer in short sentences."),
+        ("Forget everything about my allergies.", "I have high blood pressure."),
+        ("Vergiss alles über meine Allergien.", "Ich habe mit dem Rauchen aufgehört."),
+    ],
+)
+def test_everything_about_a_thing_is_not_what_is_remotely_like_it(
+    judge: Judge, wish: str, kept: str
+) -> None:
+    facts = ["I'm allergic to shellfish.", "我对花粉过敏。", kept]
+
+    (operation,) = judge.decide(judge.judge_message(wish), [KnownFact(f, f) for f in facts], [])
+
+    assert operation.action is Action.FORGET
+    assert {*operation.targets} == {*facts[:2]}
+
+
+def test_everything_about_somebody_is_all_that_names_them(judge: Judge) -> None:
+    facts = ["My wife's name is Lena.", "My wife teaches geography.", "My sister lives in Graz."]
+    clauses = judge.judge_message("Forget everything about my wife.")
+
+    (operation,) = judge.decide(clauses, [KnownFact(fact, fact) for fact in facts], [])
+
+    assert {*operation.targets} == {*facts[:2]}
+
+
+@pytest.mark.parametrize(
     ("wish", "known", "action", "meant"),
     [
         ("Please forget my number.", TWO_PHONES, Action.ASK, TWO_PHONES),
