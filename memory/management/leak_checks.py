@@ -128,7 +128,8 @@ def check_leaks(
     """Run the check: if ``thorough``, for all pairs of people and all URLs; ``attackers`` limits it to people by name.
 
     With ``in_turn``, one id stands for the others that a path could have, and the paths take turns with them.
-    ``stop_at_first`` ends it with the first leak, or with the first one of an area of the host's tables.
+    ``stop_at_first`` ends it with the first leak, or with the first one of an area of the host's tables, whose URLs are
+    then requested first, and only by people who may not read the area.
     """
     report = Report()
     try:
@@ -141,12 +142,12 @@ def check_leaks(
             for person in people if thorough else (ben, cay):
                 if attackers and person.name not in attackers:
                     continue
+                if person.team == ann.team and stop_at_area in get_host().leak_areas.shared:
+                    continue  # a colleague may read all of it
                 others = [other for other in people if other is not person]
                 victims = others if thorough else [ann]
                 attacker = _Attacker(report, person, others, victims, stop_at_first, stop_at_area)
-                attacker.try_nodes()
-                attacker.try_rows()
-                attacker.try_urls(thorough=thorough, in_turn=in_turn)
+                attacker.try_everything(thorough=thorough, in_turn=in_turn)
                 report_progress(f"{person.name} has asked.")
             raise _RolledBack
     except _RolledBack:
@@ -329,6 +330,15 @@ class _Attacker:
             if self.stop_at_first and canary.owner.endswith(self._end_of_owner):
                 raise _RolledBack
 
+    def try_everything(self, *, thorough: bool, in_turn: bool) -> None:
+        """Try nodes, rows and URLs; the URLs first where only a leak of an area counts."""
+        if self.stop_at_area:
+            self.try_urls(thorough=thorough, in_turn=in_turn)
+        self.try_nodes()
+        self.try_rows()
+        if not self.stop_at_area:
+            self.try_urls(thorough=thorough, in_turn=in_turn)
+
     def try_nodes(self) -> None:
         memory = engine_port.RunMemory(_build_run_caller(self.person))
         groups = [str(other.user.pk) for other in self.victims]
@@ -349,7 +359,7 @@ class _Attacker:
     def try_urls(self, *, thorough: bool, in_turn: bool = False) -> None:
         client = Client(raise_request_exception=False)
         client.force_login(self.person.user, backend=AUTH_BACKEND)
-        for number, path in enumerate(_list_paths(thorough=thorough)):
+        for number, path in enumerate(_list_paths(self.stop_at_area, thorough=thorough)):
             turn = number if in_turn else None
             is_memory_path = bool(MEMORY_PATHS.search(path))
             for owner in (self.person, *self.victims):
@@ -413,8 +423,15 @@ def _list_private_models() -> Iterable[type[models.Model]]:
             yield model
 
 
-def _list_paths(*, thorough: bool) -> list[str]:
+def _list_paths(area: str = "", *, thorough: bool) -> list[str]:
+    """Return the paths that are requested; those that a word of the area's name is in come first."""
+    words = area.split()
+
+    def names_nothing_of_it(path: str) -> bool:
+        return not any(word in path for word in words)
+
     paths = sorted(set(_walk_patterns(get_resolver().url_patterns, "")))
+    paths.sort(key=names_nothing_of_it)
     paths = [path for path in paths if not EXCLUDED_PATHS.search(path)]
     return [path for path in paths if thorough or MEMORY_PATHS.search(path)]
 
