@@ -26,6 +26,7 @@ STARTS = {
     "resume_run",
     "answer_wait",
     "answer_with_message",
+    "continue_run",
     "run_cases",
     "start_evaluation",
 }
@@ -34,6 +35,7 @@ OWN_ROUTES = {
     "POST /workflows/{workflow_id}/runs",
     "POST /tasks",
     "POST /tasks/{task_id}/execute",
+    "POST /runs/{run_id}/continue",
     "POST /runs/{run_id}/resume",
     "POST /runs/{run_id}/waits/{wait_id}",
     "POST /workflows/{workflow_id}/tests/run",

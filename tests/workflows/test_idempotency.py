@@ -16,6 +16,7 @@ from tests.factories.workflows import document, make_run, make_version, make_wor
 from tests.support.cast import Cast, KeyClient, Person
 from workflows.execution.idempotency_keys import delete_expired_keys
 from workflows.models import IdempotencyKey, Run, RunWait
+from workflows.models.run import DEATHS_UNTIL_PARKED
 from workflows.services import tasks
 from workflows.services.data_sets import data_sets
 from workflows.services.data_sets.cases import add_cases, make_case
@@ -62,6 +63,12 @@ def start_of_resume(person: Person) -> Start:
     return Start(f"{API}/runs/{run.pk}/resume", {"mode": "step"}, {"mode": "stop"}, "run.resumed")
 
 
+def start_of_continuing(person: Person) -> Start:
+    ended = {"status": "failed", "finished_at": timezone.now()}
+    run = make_run(person, make_workflow(person), **ended, kill_count=DEATHS_UNTIL_PARKED)
+    return Start(f"{API}/runs/{run.pk}/continue", {}, {"other": 1}, "run.continued")
+
+
 def start_of_answer(person: Person) -> Start:
     pause = {"nodes": ["ask"], "reason": "input", "at": 0}
     run = make_run(person, make_workflow(person), status="paused", pause=pause)
@@ -87,8 +94,8 @@ def start_of_evaluation(person: Person) -> Start:
 
 
 STARTS = (
-    *(start_of_run, start_of_new_task, start_of_task, start_of_resume, start_of_answer),
-    *(start_of_tests, start_of_evaluation),
+    *(start_of_run, start_of_new_task, start_of_task, start_of_resume, start_of_continuing),
+    *(start_of_answer, start_of_tests, start_of_evaluation),
 )
 
 

@@ -132,6 +132,7 @@ def cancel_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
 
 
 @router.post("/runs/{uuid:run_id}/continue", response=RunOut, summary="Continue a parked run")
+@accept_idempotency_key
 def continue_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """Continue a run that was given up because several workers crashed during the same steps.
 
