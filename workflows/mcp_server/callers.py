@@ -17,6 +17,7 @@ from accounts.errors import NotAllowed
 from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.tenancy import tenant
 from workflows import memory_app, sse
+from workflows.idempotent_requests import HEADER
 from workflows.services.runs.runs import resolve_subject
 
 
@@ -29,12 +30,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An API key and its team. ``user`` is the person as the client names them, or None for the program itself."""
+    """An API key and its team. ``user`` is the person as the client names them, or None for the program itself.
+
+    ``idempotency_key`` is the client's own name for this request, if it has one.
+    """
 
     principal: Principal
     team_id: UUID
     user: str | None
     base_url: str
+    idempotency_key: str | None = None
 
     @property
     def memory(self) -> "memory_app.MemoryCaller":
@@ -68,5 +73,9 @@ def read_caller(request: HttpRequest, base_url: str) -> Caller:
     if len(names) > 1:
         raise NotAllowed(_("The address and the header name different users."))
     return Caller(
-        get_principal(request), get_current_team_id(request), next(iter(names), None), base_url
+        get_principal(request),
+        get_current_team_id(request),
+        next(iter(names), None),
+        base_url,
+        request.headers.get(HEADER),
     )

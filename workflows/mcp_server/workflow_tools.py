@@ -1,6 +1,8 @@
 """Published workflows as tools. A run that takes longer than a call may last goes on, and is asked for later."""
 
 import asyncio
+import hashlib
+import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
@@ -22,6 +24,8 @@ from workflows.mcp_server.run_results import CONVERSATION, RESULT_TOOL, tell
 from workflows.mcp_server.tools import Call, Result, ServedTool, build_error, build_schema
 from workflows.models import Run, Workflow
 from workflows.models.run import Channel, RunStatus
+from workflows.services import idempotency
+from workflows.services.idempotency import StoredAnswer
 from workflows.services.publishing import list_published_workflows
 from workflows.services.runs.runs import start_run
 from workflows.services.runs.waiting import waits_for_a_person
@@ -67,7 +71,7 @@ def _build_tool(workflow: Workflow) -> ServedTool:
         if call.state:
             run = await call.caller.run(_find_asking, call, workflow.pk)
             return await _answer_and_tell(call, run, MAX_SECONDS)
-        run, after = await call.caller.run(_start, call.caller, workflow.pk, call.arguments)
+        run, after = await call.caller.run(_start_once, call.caller, workflow.pk, call.arguments)
         return await _wait_and_tell(call, run, after, MAX_SECONDS)
 
     return ServedTool(tool, run_workflow)
@@ -82,6 +86,33 @@ def _find_asking(call: Call, workflow_id: UUID) -> Run:
     if run.workflow_id != workflow_id:
         raise NotFound
     return run
+
+
+def _start_once(
+    caller: Caller, workflow_id: UUID, arguments: Mapping[str, Json]
+) -> tuple[Run, int]:
+    """Start the run of a call. The same call with the same ``Idempotency-Key`` gets the run that it had started."""
+    if caller.idempotency_key is None:
+        return _start(caller, workflow_id, arguments)
+    claimed = idempotency.claim_key(
+        caller.principal,
+        caller.team_id,
+        key=idempotency.check_key(caller.idempotency_key),
+        digest=_compute_digest(caller, workflow_id, arguments),
+    )
+    if isinstance(claimed, StoredAnswer):
+        note = json.loads(claimed.body)
+        return selectors.find_run(caller.principal, UUID(note["run"])), note["after"]
+    run, after = _start(caller, workflow_id, arguments)
+    body = json.dumps({"run": str(run.pk), "after": after})
+    idempotency.store_answer(claimed, status=202, body=body, object_id=run.pk)
+    return run, after
+
+
+def _compute_digest(caller: Caller, workflow_id: UUID, arguments: Mapping[str, Json]) -> str:
+    """Return the digest of a call, without the number that each message of a client has."""
+    call = ["tools/call", str(workflow_id), caller.user, arguments]
+    return hashlib.sha256(json.dumps(call, sort_keys=True).encode()).hexdigest()
 
 
 def _start(caller: Caller, workflow_id: UUID, arguments: Mapping[str, Json]) -> tuple[Run, int]:
