@@ -203,6 +203,8 @@ class DomainErrorMiddleware(MiddlewareMixin):
     """Turns domain errors of pages into a page with the message, a fragment for htmx, or a redirect to sign-in."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if isinstance(error, RequestDataTooBig):
+            return self._build_page(request, 413, str(BODY_TOO_LARGE), error)
         status = find_status(error)
         if status is None or (status >= 500 and status != 503):
             return None
@@ -214,6 +216,11 @@ class DomainErrorMiddleware(MiddlewareMixin):
             log.error("page.domain_error", path=request.path, exc_info=error)
             is_about_files = isinstance(error, workflow_errors.FilesUnavailable)
             message = str(error if is_about_files else MEMORY_AWAY)
+        return self._build_page(request, status, message, error)
+
+    def _build_page(
+        self, request: HttpRequest, status: int, message: str, error: Exception
+    ) -> HttpResponse:
         name = "_error.html" if getattr(request, "htmx", False) else "error.html"
         context = {"status": status, "message": message, "error": error}
         page = select_template([name, f"config/{name}"]).render(context, request)

@@ -1,6 +1,7 @@
 """The table from domain error to HTTP, through the real API and the real middleware."""
 
 import json
+from typing import Any
 
 import psycopg
 import pytest
@@ -112,6 +113,20 @@ def test_fragment_for_strangers_sends_the_whole_page_there():
 
     assert response is not None
     assert response["HX-Redirect"].startswith("/accounts/login/")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
+def test_form_that_is_too_large_is_answered_with_a_page_that_says_so(
+    alice: Person, headers: dict[str, str], settings: Any
+) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000
+
+    answer = alice.client.post("/data-sets/", {"name": "x" * 2_000}, headers=headers)
+
+    assert answer.status_code == 413
+    assert "The request&#x27;s body is too large." in answer.content.decode()
+    assert ("<html" in answer.content.decode()) is not bool(headers)
 
 
 def test_page_unexpected_error_is_left_to_be_loud():
