@@ -135,6 +135,7 @@ WORKFLOW_RUNNING_RUNS = ENV.workflow_running_runs
 TEAM_QUEUED_RUNS = ENV.team_queued_runs
 RUN_MAX_STEPS = ENV.run_max_steps
 RUN_MAX_RUNS_BELOW = ENV.run_max_runs_below
+RUN_MAX_STEPS_BELOW = ENV.run_max_steps_below
 RUN_KEEP_DAYS = ENV.run_keep_days
 RUN_KEEP_FAILED_DAYS = ENV.run_keep_failed_days
 CACHES = {

@@ -36,3 +36,9 @@ def run_max_runs_below() -> object:
     from django.conf import settings
 
     return settings.RUN_MAX_RUNS_BELOW
+
+
+def run_max_steps_below() -> object:
+    from django.conf import settings
+
+    return settings.RUN_MAX_STEPS_BELOW

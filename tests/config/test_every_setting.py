@@ -88,6 +88,7 @@ SETTINGS: Mapping[str, Row] = {
     "team_queued_runs": Row("13", 13, 13),
     "run_max_steps": Row("321", 321, 321),
     "run_max_runs_below": Row("54", 54, 54),
+    "run_max_steps_below": Row("55", 55, 55),
     "api_requests_per_minute": Row("7", 7, 7),
     "api_team_requests_per_minute": Row("9", 9, 9),
     "team_runs_per_day": Row("100", 100, 100),

@@ -1,5 +1,6 @@
 """The limits of an agent and of a start count everything below them."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from itertools import pairwise
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from tests.engine.agent.scripted import agent_document, call
 from tests.engine.sub_workflows.test_children import caller
 from tests.support.documents import document, end, node, start
+from tests.support.movable_time import MovableTime, movable_time
 from workflows.engine.errors import LimitReached
 from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.engine.runtime.run_request import RunResult
@@ -168,6 +170,83 @@ async def test_sub_workflow_nodes_count_among_the_runs_of_a_start() -> None:
 
     assert result.status is RunStatus.FAILED
     assert "at most 1 runs of other workflows" in str(result.error)
+
+
+def inner_agent() -> Any:
+    """Return a workflow of three steps, one of which is an agent that answers in its first round."""
+    model = {"provider": "priced", "name": "m", "mode": "chat"}
+    agent = node("agent", "agent", model=model, query="Well?")
+    return document(
+        [start(), agent, end("end", text=["agent", "text"])], ["start -> agent", "agent -> end"]
+    )
+
+
+async def test_steps_and_rounds_of_the_runs_of_a_start_are_limited_together() -> None:
+    """Each run below makes three steps and, if it has an agent, one more for each of its rounds."""
+    made = []
+    for inner, limit in ((talker(1), 6), (inner_agent(), 8)):
+        runner = WorkflowRunner(
+            agent_document(tools=[workflow_tool("inner")], max_rounds=20),
+            workflows={"inner": inner},
+            models=PricedModel(),
+            tools=NoTools(),
+            max_steps_below=limit,
+        )
+
+        result = await runner.run(inputs={"q": "?"})
+
+        calls = [each for one in result.outputs["rounds"] for each in one["calls"]]
+        refused = [each["result"] for each in calls if each["is_error"]]
+        assert refused
+        message = f"at most {limit} steps and rounds of agents; raise max_steps_below"
+        assert all(message in each for each in refused)
+        made.append(len(calls) - len(refused))
+    assert made == [2, 2]
+
+
+class SilentModel(PricedModel):
+    """Calls the tool ``inner`` where it is offered, and then lets the time pass instead of answering."""
+
+    def __init__(self, time: MovableTime) -> None:
+        super().__init__()
+        self.time, self.begun, self.left = time, 0, 0
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        if request.tools or self.begun:
+            async for chunk in super().stream(request):
+                yield chunk
+            return
+        self.begun += 1
+        try:
+            self.time.let_pass(61)
+            await asyncio.Event().wait()
+        finally:
+            self.left += 1
+
+
+async def test_time_of_a_workflow_below_counts_for_the_agent_and_ends_with_it() -> None:
+    with movable_time() as time:
+        model = SilentModel(time)
+
+        result = await run(model, limits={"timeout_seconds": 60}, inner=talker(1))
+
+    [told] = result.outputs["rounds"][0]["calls"]
+    assert told["result"] == "The time of the agent was up before the tool answered."
+    assert result.outputs["finish_reason"] == "timeout"
+    assert (model.begun, model.left) == (1, 1)  # the call of the model below was given up
+
+
+async def test_time_of_a_workflow_below_counts_for_the_run() -> None:
+    with movable_time() as time:
+        model = SilentModel(time)
+        runner = WorkflowRunner(
+            caller("inner"), workflows={"inner": talker(1)}, models=model, timeout_seconds=60
+        )
+
+        result = await runner.run()
+
+    assert (result.status, result.error_type) == (RunStatus.FAILED, "RunTimedOut")
+    assert (model.begun, model.left) == (1, 1)
 
 
 def test_spending_left_is_the_lower_limit_of_all_that_are_above() -> None:

@@ -48,6 +48,7 @@ from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
 from workflows.engine.runtime.waits import Answer, get_asked_call
 from workflows.engine.sub_workflows.children import (
     MAX_RUNS_BELOW,
+    MAX_STEPS_BELOW,
     LocalChildren,
     LocalSubWorkflows,
     RunsBelow,
@@ -101,6 +102,7 @@ class WorkflowRunner:
         max_steps: int = MAX_STEPS,
         timeout_seconds: float | None = MAX_SECONDS,
         max_runs_below: int = MAX_RUNS_BELOW,
+        max_steps_below: int = MAX_STEPS_BELOW,
         checked: bool = False,
     ) -> None:
         self.document = (
@@ -132,7 +134,7 @@ class WorkflowRunner:
         self._mocks = Mocks(mocks) if isinstance(mocks, Mapping) else mocks
         self._environment = dict(environment or {})
         self._max_steps, self._timeout_seconds = max_steps, timeout_seconds
-        self._max_runs_below = max_runs_below
+        self._max_runs_below, self._max_steps_below = max_runs_below, max_steps_below
         self._checked = checked
 
     def start(
@@ -156,7 +158,8 @@ class WorkflowRunner:
             max_steps=self._max_steps,
             timeout_seconds=self._timeout_seconds,
         )
-        return self._begin(start, RunsBelow(limit=self._max_runs_below))
+        runs_below = RunsBelow(limit=self._max_runs_below, step_limit=self._max_steps_below)
+        return self._begin(start, runs_below)
 
     def start_child(
         self,

@@ -1,7 +1,7 @@
 """Child runs: the rules of nesting, and the port that runs children in this process."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -9,7 +9,7 @@ from workflows.engine.errors import NestingNotAllowed, SubWorkflowUnavailable
 from workflows.engine.language.document import Json
 from workflows.engine.ports import SubRunResult
 from workflows.engine.runtime.run_request import RunResult
-from workflows.engine.runtime.step_records import RunStatus, StepKey
+from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
 from workflows.engine.runtime.waits import Answer, StepWaiting, Wait
 from workflows.engine.sub_workflows.form import build_call_outputs
 from workflows.engine.sub_workflows.spending import Spending
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH: Final = 5  # children inside children
 MAX_RUNS_BELOW: Final = 200  # of one start, at every depth
+MAX_STEPS_BELOW: Final = 20_000  # of these runs together, with the rounds of their agents
+ROUND_KIND: Final = "agent-model"  # of the part of a step that is the round of an agent
 _PART_PREFIX: Final = "child:"
 
 
@@ -43,6 +45,20 @@ def check_runs_below(count: int, name: str, limit: int, setting: str) -> None:
             f"{name} can't run: one start may begin at most {limit} runs of other workflows; "
             f"raise {setting} to allow more"
         )
+
+
+def check_steps_below(count: int, name: str, limit: int, setting: str) -> None:
+    """Raise NestingNotAllowed if the runs that one start began have used up their steps and rounds of agents."""
+    if count >= limit:
+        raise NestingNotAllowed(
+            f"{name} can't run: the runs that one start begins may make at most {limit} steps and rounds of agents; "
+            f"raise {setting} to allow more"
+        )
+
+
+def count_steps(records: Iterable[StepRecord]) -> int:
+    """Return the number of steps of a run with the rounds of its agents."""
+    return sum(not record.key.part or record.kind == ROUND_KIND for record in records)
 
 
 def count_call(calls: Counter[str], idempotency_key: str) -> str:
@@ -73,14 +89,17 @@ class LocalChildren:
 
 @dataclass(slots=True)
 class RunsBelow:
-    """The runs that one start has begun, at every depth."""
+    """The runs that one start has begun, at every depth, and the steps that they have made."""
 
     count: int = 0
     limit: int = MAX_RUNS_BELOW
+    steps: int = 0
+    step_limit: int = MAX_STEPS_BELOW
 
     def add(self, name: str) -> None:
         """Count one more. Raise NestingNotAllowed if it is one too many."""
         check_runs_below(self.count, name, self.limit, "max_runs_below")
+        check_steps_below(self.steps, name, self.step_limit, "max_steps_below")
         self.count += 1
 
 
@@ -125,6 +144,7 @@ class LocalSubWorkflows:
         if result.status is RunStatus.PAUSED:
             self.children.paused[key] = handle, result
             raise build_child_wait(handle.run_id, result.open_waits[0].wait.form)
+        self.runs_below.steps += count_steps(handle.records)
         usage = handle.spending.complete(result.usage)
         self.spending.add(usage)
         return SubRunResult(

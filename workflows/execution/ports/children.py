@@ -29,9 +29,11 @@ from workflows.engine.language.document import Document, Json, Mode
 from workflows.engine.language.problems import Problem
 from workflows.engine.ports import SubRunResult, Usage
 from workflows.engine.sub_workflows.children import (
+    ROUND_KIND,
     build_child_wait,
     check_nesting,
     check_runs_below,
+    check_steps_below,
     count_call,
 )
 from workflows.engine.sub_workflows.form import build_call_outputs, check_call
@@ -205,14 +207,15 @@ def start_child(
 
 
 def _count_start(claim: Claim, name: str) -> None:
-    """Raise NestingNotAllowed if the start above the run has begun as many runs as it may. Others wait for this one."""
+    """Raise NestingNotAllowed if the start above the run may begin no further run. Others wait for this one."""
     with connection.cursor() as cursor:
         cursor.execute(QUERIES["find_start"], {"run": claim.run_id})
         (start,) = cursor.fetchone()
         cursor.execute(QUERIES["lock_start"], {"start": str(start)})
-        cursor.execute(QUERIES["count_below"], {"start": start})
-        (count,) = cursor.fetchone()
-    check_runs_below(count, name, settings.RUN_MAX_RUNS_BELOW, "the server's RUN_MAX_RUNS_BELOW")
+        cursor.execute(QUERIES["count_below"], {"start": start, "round_kind": ROUND_KIND})
+        runs, steps = cursor.fetchone()
+    check_runs_below(runs, name, settings.RUN_MAX_RUNS_BELOW, "the server's RUN_MAX_RUNS_BELOW")
+    check_steps_below(steps, name, settings.RUN_MAX_STEPS_BELOW, "the server's RUN_MAX_STEPS_BELOW")
 
 
 def load_cost(team_id: UUID, run_id: UUID) -> float | None:

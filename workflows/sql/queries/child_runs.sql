@@ -14,10 +14,16 @@ SELECT id FROM above WHERE NOT EXISTS (SELECT FROM above higher WHERE higher.id 
 SELECT pg_advisory_xact_lock(hashtextextended('runs below ' || %(start)s, 0))
 
 -- name: count_below
--- Runs for the rounds of an iteration are parts of their parent.
+-- The runs, and their steps with the rounds of their agents. Runs for the rounds of an iteration are parts of their parent.
 WITH RECURSIVE below (id, is_part) AS (
     SELECT id, true FROM workflows_run WHERE id = %(start)s
     UNION ALL
     SELECT run.id, run.rounds IS NOT NULL FROM below JOIN workflows_run run ON run.parent_id = below.id
 )
-SELECT count(*) FROM below WHERE NOT is_part
+SELECT count(*) AS runs,
+    coalesce(sum(
+        (SELECT count(*) FROM workflows_step step WHERE step.run_id = below.id)
+        + (SELECT count(*) FROM workflows_steppart part
+           WHERE part.run_id = below.id AND part.kind = %(round_kind)s)
+    ), 0) AS steps
+FROM below WHERE NOT is_part

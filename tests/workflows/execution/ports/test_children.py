@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from accounts.tenancy import tenant
-from tests.factories.workflows import document, make_run, make_version, make_workflow
+from tests.factories.workflows import document, make_journal, make_run, make_version, make_workflow
 from tests.support.cast import Cast, Person
 from tests.workflows.usage.test_counting import add_call, make_ended
 from workflows.engine.errors import NestingNotAllowed
@@ -63,6 +63,25 @@ def test_start_begins_no_more_runs_than_allowed_at_all_depths(outer: Run, settin
     with tenant([outer.team_id]):
         assert Run.objects.unscoped().filter(parent__isnull=False).count() == 3
     assert again.parent_id == child.pk
+
+
+def test_start_begins_no_further_run_once_those_below_have_used_up_their_steps(
+    outer: Run, settings: Any
+) -> None:
+    """Steps of all runs below it count, and the rounds of their agents, but none of its own."""
+    make_journal(outer)
+    child = begin(outer, "a", "middle")
+    below = begin(child, "a", "inner")
+    make_journal(child)  # a step and a round
+    add_call(below, "1.model", 0.5)
+
+    settings.RUN_MAX_STEPS_BELOW = 4
+    begin(outer, "b", "inner")
+
+    settings.RUN_MAX_STEPS_BELOW = 3
+    for run, slug in ((outer, "middle"), (child, "inner")):
+        with pytest.raises(NestingNotAllowed, match=r"at most 3 steps .* RUN_MAX_STEPS_BELOW"):
+            begin(run, "one too many", slug)
 
 
 def test_starts_are_counted_apart_and_rounds_are_no_runs(

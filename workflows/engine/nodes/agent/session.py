@@ -60,12 +60,13 @@ from workflows.engine.ports import MemoryHit, Message, ModelRequest, Origin, Usa
 from workflows.engine.runtime.step_parts import PartResult, StepParts
 from workflows.engine.runtime.step_records import StepError
 from workflows.engine.runtime.waits import FORGETS_FOR_OUTSIDE, TAKES_MEMORY_OUTSIDE
+from workflows.engine.sub_workflows.children import ROUND_KIND
 from workflows.engine.sub_workflows.spending import SpendingLimits, leave_for_call
 from workflows.engine.text_rendering import as_text
 from workflows.engine.tool_calls import ToolCall, ToolResult, ToolSpec
 
 
-MODEL_KIND: Final = "agent-model"
+MODEL_KIND: Final = ROUND_KIND
 TOOL_KIND: Final = "agent-tool"
 MAX_CALLS_PER_ROUND: Final = 16
 # Seconds for the last answer of an agent whose time is up.
