@@ -5,6 +5,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -12,7 +13,7 @@ import pytest
 
 from tests.fakes.http_server import FakeHttp, Reply
 from tests.support.steps import check_growth
-from workflows.tools import connections
+from workflows.tools import connections, echoed_secrets
 from workflows.tools.echoed_secrets import REDACTED, build_cleaner
 from workflows.tools.openapi.security import Security
 from workflows.tools.operations import Operation
@@ -94,6 +95,43 @@ def test_large_answer_is_read_in_linear_time(piece: str) -> None:
     clean = build_cleaner(SECRET, Security("bearer"))
 
     check_growth(lambda size: clean(piece * size), 2_000)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_large_answer_that_repeats_the_secret_is_read_in_linear_time(name: str) -> None:
+    clean, piece = build_cleaner(SECRET, Security("bearer")), f"{ENCODINGS[name](SECRET)} "
+
+    check_growth(lambda count: clean(piece * count), 100)
+
+
+def pack(content: bytes) -> str:
+    return encode64(gzip.compress(content, mtime=0))
+
+
+def test_archives_are_unpacked_to_a_multiple_of_the_answer_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of twenty would unpack to a hundred kilobytes, in which there are archives again."""
+    unpacked: list[int] = []
+    inner = " ".join(pack(bytes(100_000) + bytes([number])) for number in range(100))
+    bomb = pack(inner.encode())
+    text = f"{bomb} " * 20 + "the end"
+
+    def note(*args: Any) -> Any:
+        packer = decompressobj(*args)
+        return SimpleNamespace(decompress=lambda *more: count(packer.decompress(*more)))
+
+    def count(content: bytes) -> bytes:
+        unpacked.append(len(content))
+        return content
+
+    decompressobj = zlib.decompressobj
+    monkeypatch.setattr(echoed_secrets.zlib, "decompressobj", note)
+
+    cleaned = build_cleaner(SECRET, Security("bearer"))(text)
+
+    assert sum(unpacked) <= len(text) * echoed_secrets.UNPACKED_PER_LETTER + 1_000
+    assert cleaned.endswith(f"{REDACTED} the end")
 
 
 @pytest.mark.usefixtures("loopback")
