@@ -8,6 +8,7 @@ from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.labels import ASKING, SINGLE, TOPICS, About, Kind
 from memory.logic.judgement.related_entries import ABOUT, ATTRIBUTE
+from memory.logic.judgement.turns import Clause
 
 
 MIN_TOPIC: Final = 0.6  # probability
@@ -16,6 +17,15 @@ MIN_SPEAKER: Final = 0.5  # … that the question is about the speaker
 MIN_CONCERN: Final = 0.5  # … that it concerns the speaker at all
 MIN_FORMER: Final = 0.55  # … that a question asks for what stopped holding; `python -m bench.judgement` prints the shares
 MAX_FACTS: Final = 3  # that are added to the hits
+# Who asks one of these asks for whatever is known about them, and so does who asks something that near, in any language.
+ABOUT_EVERYTHING: Final = (
+    "What do you know about me?",
+    "Tell me everything that you remember about me.",
+)
+MIN_ABOUT_EVERYTHING: Final = 0.6  # cosine; "What do you know about Peru?" has 0.42
+MIN_SPEAKER_OF_EVERYTHING: Final = 0.8
+MAX_TOPIC_OF_EVERYTHING: Final = 0.4  # "What do you think of me?" has a topic
+MAX_ALL_FACTS: Final = 10  # without a limit of the query
 # The part, instead of a score, of an entry that was recalled because the question asks for what it is about.
 TOPIC_PART: Final = "topic"
 
@@ -34,6 +44,8 @@ def find_asked_facts(judge: Judge, query: MemoryQuery) -> AskedFacts | None:
     if not text or query.key is not None:
         return None
     (clause,) = judge.judge_texts([text])
+    if _asks_for_everything(judge, clause):
+        return AskedFacts(_build_query(query, {ATTRIBUTE: {"$exists": True}}, MAX_ALL_FACTS), True)
     topic = int(clause.topics.argmax())
     certainty = float(clause.topics[topic])
     if clause.kind is not Kind.QUESTION or certainty < MIN_TOPIC:
@@ -43,13 +55,38 @@ def find_asked_facts(judge: Judge, query: MemoryQuery) -> AskedFacts | None:
     on_topic: Mapping[str, Json] = {
         ATTRIBUTE: {"$in": sorted(TOPICS[topic])}, ABOUT: {"$ne": str(About.OTHER)}
     }  # fmt: skip
-    condition = {"$and": [query.filter, on_topic]} if query.filter else on_topic
-    limit = MAX_FACTS if query.top_k is None else min(query.top_k, MAX_FACTS)
-    fact_query = MemoryQuery(
-        query.namespace, filter=condition, top_k=limit, valid_at=query.valid_at,
-        include_former=query.include_former, for_prompt=query.for_prompt, by_topic=True,
-    )  # fmt: skip
+    fact_query = _build_query(query, on_topic, MAX_FACTS)
     return AskedFacts(fact_query, topic < len(SINGLE) and certainty >= MIN_SURE_TOPIC)
+
+
+def _asks_for_everything(judge: Judge, clause: Clause) -> bool:
+    """Return whether the clause asks for whatever is known about the person: "What do you remember about me?"."""
+    if clause.kind not in ASKING or clause.concern < MIN_CONCERN:
+        return False
+    is_of_speaker = clause.is_of_speaker >= MIN_SPEAKER_OF_EVERYTHING
+    if not is_of_speaker or clause.topics.max() > MAX_TOPIC_OF_EVERYTHING:
+        return False
+    examples = judge.judge_texts(ABOUT_EVERYTHING)
+    return max(_compare(clause, example) for example in examples) >= MIN_ABOUT_EVERYTHING
+
+
+def _compare(first: Clause, second: Clause) -> float:
+    """Return the cosine of what two clauses mean."""
+    lengths = float((first.vector @ first.vector) * (second.vector @ second.vector)) ** 0.5
+    return float(first.vector @ second.vector) / lengths if lengths else 0.0
+
+
+def _build_query(query: MemoryQuery, condition: Mapping[str, Json], most: int) -> MemoryQuery:
+    """Return the query for the newest facts that meet the condition, at most so many."""
+    return MemoryQuery(
+        query.namespace,
+        filter={"$and": [query.filter, condition]} if query.filter else condition,
+        top_k=most if query.top_k is None else min(query.top_k, most),
+        valid_at=query.valid_at,
+        include_former=query.include_former,
+        for_prompt=query.for_prompt,
+        by_topic=True,
+    )
 
 
 def asks_about_past(judge: Judge, query: MemoryQuery) -> bool:
