@@ -10,7 +10,6 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.utils import timezone
@@ -21,6 +20,7 @@ from workflows.engine.errors import ToolFailed
 from workflows.models import ToolSignIn
 from workflows.tools.challenges import Challenge, SignInEnded
 from workflows.tools.signed_in.tokens import Grant, Tokens
+from workflows.tools.signed_in.urls import have_same_origin
 from workflows.tools.threads import RunInThread
 
 
@@ -193,8 +193,7 @@ def _delete_tokens(row: ToolSignIn, error: str) -> None:
 
 def _is_for_server(sign_in: ToolSignIn) -> bool:
     """Return whether the tokens are for the server of the connection, whose address may have been changed."""
-    resource, url = urlsplit(sign_in.resource.lower()), urlsplit(sign_in.connection.url.lower())
-    return resource[:2] == url[:2]  # scheme and host
+    return have_same_origin(sign_in.resource, sign_in.connection.url)
 
 
 def _decrypt(secret: "bytes | memoryview | None") -> str:

@@ -18,6 +18,7 @@ from workflows.services import tools
 from workflows.services.tools.signing_in import Answer
 from workflows.templatetags.run_errors import translate_error
 from workflows.tools.signed_in.installation import Installation
+from workflows.tools.signed_in.urls import normalize_url
 from workflows.views.tools.forms import ClientForm
 from workflows.views.tools.pages import describe_connected
 
@@ -108,7 +109,7 @@ def describe_client(request: HttpRequest) -> HttpResponse:
 
 
 def _build_installation(request: HttpRequest) -> Installation:
-    base_url = get_base_url(request)
+    base_url = normalize_url(get_base_url(request)).rstrip("/")
     return Installation(
         base_url=base_url,
         metadata_url=f"{base_url}{reverse('workflows:sign_in_client')}",

@@ -16,7 +16,7 @@ from mcp.client.auth.utils import (
     validate_authorization_response_iss,
 )
 from mcp.shared.auth import DEFAULT_GRANT_TYPES, OAuthMetadata, ProtectedResourceMetadata
-from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
+from mcp.shared.auth_utils import check_resource_allowed
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp.types import LATEST_PROTOCOL_VERSION
 
@@ -24,6 +24,7 @@ from workflows.engine.errors import ToolFailed
 from workflows.tools.challenges import Challenge
 from workflows.tools.mcp.sign_in.exchanges import Exchanges, check_url
 from workflows.tools.operations import clean_text
+from workflows.tools.signed_in.urls import normalize_url
 
 
 MAX_SCOPE: Final = 2000  # characters
@@ -59,8 +60,9 @@ class AuthorizationServer:
 
     def check_issuer(self, issuer: str | None) -> None:
         """Raise ``ToolFailed`` if another server than this one answers a request to sign in (RFC 9207)."""
+        name = None if issuer is None else normalize_url(issuer)  # as the metadata's is
         try:
-            validate_authorization_response_iss(issuer, self.metadata)
+            validate_authorization_response_iss(name, self.metadata)
         except OAuthFlowError:
             raise ToolFailed("The answer doesn't come from the server that was asked") from None
 
@@ -69,6 +71,7 @@ async def discover(
     exchanges: Exchanges, url: str, challenge: Challenge, missing_scope: str = ""
 ) -> AuthorizationServer:
     """Return the authorization server of the MCP server at the URL. Raise ``ToolFailed`` if it describes none that can be used."""
+    url = normalize_url(url)
     resource = await _find_resource(exchanges, url, challenge)
     issuer = str(resource.authorization_servers[0]) if resource else None
     metadata = await _find_server(exchanges, url, issuer)
@@ -78,7 +81,7 @@ async def discover(
     )
     return AuthorizationServer(
         metadata,
-        str(resource.resource) if resource else resource_url_from_server_url(url),
+        str(resource.resource) if resource else url,
         (union_scopes(missing_scope, scope) or "")[:MAX_SCOPE],
     )
 
@@ -100,7 +103,7 @@ async def _find_resource(
             continue
         resource = str(metadata.resource)
         if len(resource) > MAX_URL or not check_resource_allowed(
-            requested_resource=resource_url_from_server_url(url), configured_resource=resource
+            requested_resource=url, configured_resource=resource
         ):
             raise ToolFailed(
                 f"The MCP server describes another server: {clean_text(resource, 200)}"
@@ -125,11 +128,10 @@ async def _find_server(exchanges: Exchanges, url: str, issuer: str | None) -> OA
 def _check_metadata_issuer(metadata: OAuthMetadata, url: str, issuer: str | None) -> None:
     """Raise ``ToolFailed`` if the metadata is about another server than the one that was asked for it."""
     name = str(metadata.issuer)
-    if (
-        issuer is None
-    ):  # an MCP server that says nothing about itself is its own authorization server
+    if issuer is None:
+        # An MCP server that says nothing about itself is its own authorization server.
         parts = urlsplit(url)
-        is_right = issuers_match(name, f"{parts.scheme}://{parts.netloc}".lower())
+        is_right = issuers_match(name, f"{parts.scheme}://{parts.netloc}")
     else:
         is_right = name == issuer  # RFC 8414, section 3.3: compared as they are written
     if not is_right:
