@@ -5,17 +5,19 @@ with serve_sign_in() as server:
     answer = server.sign_in(address)          what the browser of a person gets who signs in at this address
     assert server.tokens[0].resource == server.url
 
-``metadata`` and ``resource_metadata`` replace what the servers say about themselves.
+``metadata`` and ``resource_metadata`` replace what the servers say about themselves. With ``asks_first``, people meet a page
+that asks them before they are sent back.
 """
 
 import asyncio
 import http.client
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
@@ -33,7 +35,7 @@ from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, Re
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from tests.fakes.mcp_servers import ServedMcp
@@ -42,10 +44,11 @@ from tests.support.own_server import run_server
 
 SCOPE: Final = "tools"
 _SERVER_METADATA: Final = "/.well-known/oauth-authorization-server"
+_CONSENT: Final = "/consent"
 _RESOURCE_METADATA: Final = "/.well-known/oauth-protected-resource/mcp"
 
 Answer = Mapping[str, str]
-OnRequest = Callable[[], Response | None]
+OnRequest = Callable[[], Response | Awaitable[Response | None] | None]
 
 
 @dataclass
@@ -55,6 +58,7 @@ class SignInServer:
     registers: bool = True
     revokes: bool = True
     lifetime: int | None = 3600  # of an access token in seconds
+    asks_first: bool = False
     metadata: dict[str, Any] = field(default_factory=dict)
     resource_metadata: dict[str, Any] = field(default_factory=dict)
     required_scopes: list[str] = field(default_factory=lambda: [SCOPE])
@@ -68,7 +72,7 @@ class SignInServer:
     asked: list[Answer] = field(
         default_factory=list
     )  # the parameters of people who came to sign in
-    # What happens to a request to this path instead, such as a failure; None lets it through.
+    # What happens to a request to this path instead, such as a failure; None lets it through, at once or later.
     on_request: dict[str, OnRequest] = field(default_factory=dict)
 
     @property
@@ -143,9 +147,12 @@ class SignInServer:
             resource=params.resource,
         )
         self.codes[code.code] = code
-        return construct_redirect_uri(
-            str(params.redirect_uri), code=code.code, state=params.state, iss=self.origin
-        )
+        address, back = str(params.redirect_uri), {"state": params.state, "iss": self.origin}
+        allowed = construct_redirect_uri(address, code=code.code, **back)
+        if not self.asks_first:
+            return allowed
+        denied = construct_redirect_uri(address, error="access_denied", **back)
+        return construct_redirect_uri(f"{self.origin}{_CONSENT}", allow=allowed, deny=denied)
 
     async def load_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: str
@@ -195,11 +202,11 @@ class SignInServer:
 
 
 @contextmanager
-def serve_sign_in(**settings: Any) -> Iterator[SignInServer]:
+def serve_sign_in(*, port: int = 0, **settings: Any) -> Iterator[SignInServer]:
     """Serve an MCP server that wants a sign-in."""
     server = SignInServer(**settings)
     application = _Application(server)
-    with run_server(application, lifespan="on") as (origin, _clock):
+    with run_server(application, lifespan="on", port=port) as (origin, _clock):
         server.origin = origin
         application.is_addressed.set_result(None)
         yield server
@@ -220,7 +227,9 @@ class _Application:
         assert self._built is not None
         inner = await asyncio.shield(self._built)
         self._server.requests.append(f"{scope['method']} {scope['path']}")
-        response = self._replace(scope["path"])
+        response = self._replace(scope["path"], scope["query_string"])
+        if isinstance(response, Awaitable):
+            response = await response
         await (response or inner)(scope, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -234,13 +243,24 @@ class _Application:
             await receive()
         await send({"type": "lifespan.shutdown.complete"})
 
-    def _replace(self, path: str) -> Response | None:
+    def _replace(self, path: str, query: bytes) -> Response | Awaitable[Response | None] | None:
         server = self._server
         if path in server.on_request:
             return server.on_request[path]()
+        if path == _CONSENT:
+            return _show_consent(dict(parse_qsl(query.decode())))
         if path == _SERVER_METADATA:
             return JSONResponse(server.describe_server())
         if path == _RESOURCE_METADATA and server.resource_metadata:
             values = {"resource": server.url, "authorization_servers": [server.origin]}
             return JSONResponse({**values, **server.resource_metadata})
         return None
+
+
+def _show_consent(links: Mapping[str, str]) -> Response:
+    """Return the page on which a person allows or denies what was asked for."""
+    paragraphs = (
+        f'<p><a href="{escape(link)}">{name.title()}</a></p>' for name, link in links.items()
+    )
+    head = '<!doctype html><title>Sign in</title><link rel="icon" href="data:,"><h1>Sign in</h1>'
+    return HTMLResponse(head + "".join(paragraphs))

@@ -33,11 +33,11 @@ class MovableClock(asyncio.SelectorEventLoop):
 
 @contextmanager
 def run_server(
-    application: Any, *, lifespan: Literal["on", "off"] = "off"
+    application: Any, *, lifespan: Literal["on", "off"] = "off", port: int = 0
 ) -> Iterator[tuple[str, MovableClock]]:
     """Serve an application, and give the address and the clock by which the server waits."""
     config = uvicorn.Config(
-        application, host="127.0.0.1", port=0, lifespan=lifespan, ws="none", log_level="critical",
+        application, host="127.0.0.1", port=port, lifespan=lifespan, ws="none", log_level="critical",
         access_log=False,
     )  # fmt: skip
     server = uvicorn.Server(config)
