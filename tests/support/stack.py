@@ -189,8 +189,9 @@ def _stack(
         "LOCAL_MODELS": "1",
     }
     url, logs = f"http://127.0.0.1:{port}", tmp_path_factory.mktemp("stack")
-    with hold_port() as ollama:  # for a model server of a test
+    with hold_port() as ollama, hold_port() as tools:  # for servers of a test
         environment["OLLAMA_HOST"] = f"127.0.0.1:{ollama}"
+        environment["NET_ALLOW"] = f"127.0.0.1:{tools}"
         stack = LiveStack(url, environment, logs, port, nurseries)
         try:
             stack.start_web()
