@@ -217,6 +217,7 @@ def _describe_sign_in(connection: ToolConnection) -> dict[str, Any]:
     return {
         "offers_sign_in": sign_in.status != SignInStatus.NEEDED,
         "sign_in_status": sign_in.status,
+        "sign_in_has_ended": sign_in.signed_in_at is not None and sign_in.access_token is None,
         "sign_in_host": urlsplit(str(sign_in.server.get("issuer", ""))).netloc,
     }
 

@@ -103,13 +103,31 @@ def test_ended_sign_in_is_told_with_the_reason(cast, ada, signed_in):
 
     page, list_ = show(ada, signed_in), ada.get(reverse("workflows:tools")).content.decode()
 
-    assert ("Sign in again" in page, "It was withdrawn." in page) == (True, True)
+    assert ("The sign-in has ended" in page, "It was withdrawn." in page) == (True, True)
+    assert page.count("Sign in again") == 1  # the button
     assert "Sign in again" in list_
     assert start(ada, signed_in).status_code == 200
     # An editor sees why, and whom to ask.
     page = show(cast.bob.client, signed_in)
     assert "An admin of the team can sign in." in page
     assert reverse("workflows:sign_in_tools", args=[signed_in.pk]) not in page
+
+
+def test_missing_permissions_are_told_of_a_sign_in_that_goes_on(ada, signed_in):
+    change_sign_in(signed_in, error="The MCP server wants more permissions: admin")
+
+    page = show(ada, signed_in)
+
+    assert ("This server wants more permissions" in page, "admin" in page) == (True, True)
+    assert "The sign-in has ended" not in page
+
+
+def test_new_connection_asks_for_a_sign_in_or_a_key(ada, connection):
+    page, list_ = show(ada, connection), ada.get(reverse("workflows:tools")).content.decode()
+
+    assert "Only if the server gave you a key" in page
+    assert "Replace" not in page  # there is no key yet
+    assert ("Sign-in needed" in list_, "0 of 0" in list_) == (True, False)
 
 
 def test_disconnected_page_offers_to_connect(ada, signed_in, server):
