@@ -129,7 +129,10 @@ def install_peer(name: str, requirements: list[str], interpreter: str = sys.exec
 
 
 def run_script(
-    python: Path | str, script: Path, settings: Mapping[str, str] | None = None
+    python: Path | str,
+    script: Path,
+    settings: Mapping[str, str] | None = None,
+    arguments: Sequence[str] = (),
 ) -> dict[str, dict[str, float]]:
     """Run a measuring script, and return the JSON object (workload → summary) that it prints on its last line.
 
@@ -143,6 +146,10 @@ def run_script(
         "LANGSMITH_TRACING": "false",
     }
     process = subprocess.run(
-        [str(python), str(script)], check=True, capture_output=True, text=True, env=environment
+        [str(python), str(script), *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=environment,
     )
     return json.loads(process.stdout.strip().splitlines()[-1])  # type: ignore[no-any-return]

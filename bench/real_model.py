@@ -10,6 +10,7 @@ asks for a tool call and for an object of a schema. After the installation it ne
 import argparse
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import time
@@ -23,7 +24,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench.real_protocol import CHAT_TEMPLATE, SCHEMA, measure_protocol  # noqa: E402
+from bench.real_requests import CHAT_TEMPLATE, SCHEMA, measure_protocol  # noqa: E402
 from config.net import allow, clients  # noqa: E402
 from workflows.engine.errors import ModelFailed  # noqa: E402
 from workflows.engine.language.json_schema import find_schema_error  # noqa: E402
@@ -89,6 +90,7 @@ def main() -> int:
     )
     parser.add_argument("--json", type=Path, help="file for the results")
     options = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     with run_model_server(install_server()) as port:
         results = asyncio.run(measure(port))
     failures = [name for name, is_met in BARS.items() if not is_met(results[name])]

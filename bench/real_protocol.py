@@ -1,112 +1,196 @@
-"""What the real model server is asked besides plain text: a tool call, and an object of a schema.
+"""What streaming costs, and how soon a cancelled call leaves its socket: `python -m bench.real_protocol [--json FILE]`.
 
-A model of 135 million parameters calls tools only when the conversation shows it how, so a few turns before the
-question do. The chat template is ours, because the model's own ignores tools without a word.
+A model server in a process of its own streams tokens one by one. The CPU time of a token through the product's client is compared with
+that of the openai package 2.x alone, on httpx, which is what the product was built on before: its own client took 1.1 to 1.25 times as
+much on it. Then calls are cancelled while the server streams, stalls, or hasn't answered yet, a run is stopped, and a run of the whole
+product is cancelled over its API: measured is the time until the server sees that its client has left.
 """
 
-import json
-from dataclasses import replace
-from typing import Any
+import argparse
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+from unittest.mock import patch
+from urllib.request import urlopen
 
-from workflows.engine.errors import ModelFailed
-from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin
-from workflows.engine.tool_calls import ToolCall, ToolSpec
+import httpx2
+
+from bench._common import Bar, install_peer, report, run_script
+from bench._services import run_server
+from bench._token_server import ENDLESS, SILENT, STALLED, TokenServer, run_token_server
+from bench.first_token import PORT, Relay, Target, build_document, set_up
+from bench.peers.streaming import LONG, SHORT
+from config.net import allow, clients
+from workflows.engine.ports import Message, ModelRequest, Origin
+from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.llm.config import ProviderConfig
 from workflows.llm.openai_compatible import OpenAICompatible
+from workflows.llm.registry import TeamModels
 
 
-CHAT_TEMPLATE = """
-{%- macro say(role, text) -%}{{ '<|im_start|>' + role + '\\n' + text + '<|im_end|>\\n' }}{%- endmacro -%}
-{%- if tools -%}
-  {{- '<|im_start|>system\\n# Tools\\n<tools>' -}}
-  {%- for tool in tools -%}{{- '\\n' + (tool | tojson) -}}{%- endfor -%}
-  {{- '\\n</tools>\\nTo call a function, write:\\n<tool_call>\\n{"name": <name>, "arguments": <object>}\\n</tool_call>' -}}
-  {{- '<|im_end|>\\n' -}}
-{%- endif -%}
-{%- for message in messages -%}
-  {%- if message.role == 'assistant' -%}
-    {{- '<|im_start|>assistant\\n' + (message.content or '') -}}
-    {%- for tool_call in message.tool_calls -%}
-      {%- set call = tool_call.function -%}
-      {{- '<tool_call>\\n{"name": "' + call.name + '", "arguments": ' -}}
-      {{- call.arguments if call.arguments is string else (call.arguments | tojson) -}}
-      {{- '}\\n</tool_call>' -}}
-    {%- endfor -%}
-    {{- '<|im_end|>\\n' -}}
-  {%- elif message.role == 'tool' -%}
-    {{- say('user', 'Result: ' + message.content) -}}
-  {%- else -%}
-    {{- say(message.role, message.content) -}}
-  {%- endif -%}
-{%- endfor -%}
-{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}
-"""
+SCRIPT: Final = Path(__file__).parent / "peers" / "streaming.py"
+EARLIER: Final = ["openai==2.54.0", "httpx==0.28.1"]
+PASSES: Final = 3  # of each script, which take turns
+CANCELLED_CALLS: Final = 20
+CANCELLED_RUNS: Final = 10
+HEAD_START: Final = 0.05  # seconds that a call goes on before it is cancelled
+MOST_SECONDS: Final = 0.2
+MOST_OVERHEAD: Final = 1.25
 
-WEATHER = ToolSpec(
-    "get_weather",
-    "Weather of a city",
-    {
-        "type": "object",
-        "properties": {"city": {"type": "string", "maxLength": 12}},
-        "required": ["city"],
-    },
-)
-SCHEMA = {
-    "type": "object",
-    "properties": {"city": {"type": "string", "maxLength": 12}, "sunny": {"type": "boolean"}},
-    "required": ["city", "sunny"],
-    "additionalProperties": False,
-}
+Costs = dict[str, float]
 
 
-def build_tool_request(model: str) -> ModelRequest:
-    """Return a request after three turns in which a tool was called."""
-    messages: list[Message] = []
-    for number, city in enumerate(("Rome", "Oslo", "Lima"), start=1):
-        call = ToolCall(f"c{number}", WEATHER.name, json.dumps({"city": city}))
-        messages += (
-            Message("user", f"What is the weather in {city}?"),
-            Message("assistant", "", tool_calls=(call,)),
-            Message("tool", "Sunny", tool_call_id=call.id),
-        )
-    messages.append(Message("user", "What is the weather in Paris?"))
-    return ModelRequest(
-        "openai",
-        model,
-        tuple(messages),
-        Origin("bench", "n", "k"),
-        params={"temperature": 0, "max_tokens": 60},
-        tools=(WEATHER,),
-    )
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, help="write the results to this file")
+    parser.add_argument("--no-server", action="store_true", help="leave out the whole product")
+    options = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    with run_token_server() as server:
+        # First, because the settings are read once, and are those of the product's home.
+        seconds = {} if options.no_server else {"run of the product": measure_product(server)}
+        seconds |= asyncio.run(measure_cancelling(server))
+        costs = measure_costs(f"http://{server.address}/v1")
+    print_costs(costs)
+    return report(list_bars(costs, seconds), {"costs": costs, "seconds": seconds}, options.json)
 
 
-def build_schema_request(model: str) -> ModelRequest:
-    plain = replace(build_tool_request(model), tools=())
-    return replace(plain, messages=plain.messages[-1:], json_schema=SCHEMA)
+def measure_costs(url: str) -> dict[str, Costs]:
+    """Return the CPU time of a token and of a call, the best of several passes that take turns, by client."""
+    earlier = install_peer("openai-2", EARLIER)
+    ways = {
+        "product": (sys.executable, "product"),
+        "openai 3 alone": (sys.executable, "package"),
+        "openai 2 alone": (earlier, "package"),
+    }
+    passes: dict[str, list[Costs]] = {name: [] for name in ways}
+    for _ in range(PASSES):
+        for name, (python, way) in ways.items():
+            summaries = run_script(python, SCRIPT, arguments=(way, url))
+            passes[name].append(compute_costs(summaries))
+    return {name: min(costs, key=lambda each: each["token"]) for name, costs in passes.items()}
 
 
-async def measure_protocol(config: ProviderConfig) -> dict[str, Any]:
-    """Return what the provider makes of the server's tool call, of its object, and of its refusal of a tool."""
-    provider = OpenAICompatible(config)
-    request = build_tool_request(config.default_model)
-    called = (await _collect(provider, request))[-1]
-    answered = await _collect(provider, build_schema_request(config.default_model))
-    broken = replace(request, tools=(ToolSpec("broken", "", {"type": "nonsense"}),))
+def compute_costs(summaries: dict[str, dict[str, float]]) -> Costs:
+    """Return the microseconds of a token and of a call without its tokens."""
+    short, long = (summaries[name]["cpu_best"] for name in ("short", "long"))
+    token = (long - short) / (LONG - SHORT)
+    return {"token": token * 1e6, "call": (short - SHORT * token) * 1e6}
+
+
+def print_costs(costs: dict[str, Costs]) -> None:
+    for name, each in costs.items():
+        print(f"{name:16} {each['token']:6.0f} µs a token  {each['call'] / 1000:6.1f} ms a call")
+
+
+def list_bars(costs: dict[str, Costs], seconds: dict[str, list[float]]) -> list[Bar]:
+    overhead = costs["product"]["token"] / costs["openai 2 alone"]["token"]
+    return [
+        Bar("CPU a token, product to openai 2 alone", overhead, MOST_OVERHEAD, "×"),
+        *(
+            Bar(f"cancelled, {name}: until the socket is closed, longest", max(values), MOST_SECONDS, " s")
+            for name, values in seconds.items()
+        ),
+    ]  # fmt: skip
+
+
+async def measure_cancelling(server: TokenServer) -> dict[str, list[float]]:
+    """Return the seconds until the server saw that its client has left, by what was going on."""
+    allowed = allow.parse_allowed([server.address])
+    clients._load_allow_list = lambda: allowed  # type: ignore[assignment]
     return {
-        "tool_finish": called.finish_reason,
-        "tool_calls": [(call.name, call.arguments) for call in called.tool_calls],
-        "object": "".join(chunk.text for chunk in answered),
-        "broken_tool": await _get_failure(provider, broken),
+        **{
+            f"server is {kind}": [await cancel_call(server, kind) for _ in range(CANCELLED_CALLS)]
+            for kind in (ENDLESS, STALLED, SILENT)
+        },
+        "stopped run": [await stop_run(server) for _ in range(CANCELLED_CALLS)],
     }
 
 
-async def _collect(provider: OpenAICompatible, request: ModelRequest) -> list[ModelChunk]:
-    return [chunk async for chunk in provider.stream(request)]
+async def cancel_call(server: TokenServer, kind: str) -> float:
+    provider = OpenAICompatible(build_config(server))
+    request = ModelRequest("openai", kind, (Message("user", "Hi"),), Origin("r", "n", "k"))
+
+    async def read() -> None:
+        async for _chunk in provider.stream(request):
+            pass
+
+    task = asyncio.ensure_future(read())
+
+    async def cancel() -> None:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    return await measure_leaving(server, cancel)
 
 
-async def _get_failure(provider: OpenAICompatible, request: ModelRequest) -> str:
-    try:
-        await _collect(provider, request)
-    except ModelFailed as failed:
-        return failed.message
-    return ""
+async def stop_run(server: TokenServer) -> float:
+    models = TeamModels([build_config(server)], fallback="error")
+    document = build_document()
+    document["nodes"][1]["data"]["model"] |= {"name": ENDLESS, "completion_params": {}}
+    inputs = {"sys.query": "Hi"}
+    handle = WorkflowRunner(document, models=models).start(inputs=inputs)
+
+    async def stop() -> None:
+        handle.stop()
+        await handle.result()
+
+    return await measure_leaving(server, stop)
+
+
+def build_config(server: TokenServer) -> ProviderConfig:
+    return ProviderConfig(
+        "openai", base_url=f"http://{server.address}/v1", api_key="sk-0", default_model=ENDLESS
+    )
+
+
+async def measure_leaving(server: TokenServer, leave: Callable[[], Awaitable[Any]]) -> float:
+    await asyncio.to_thread(server.wait_until_asked)
+    await asyncio.sleep(HEAD_START)
+    started_at = time.monotonic()
+    left, _ = await asyncio.gather(asyncio.to_thread(server.wait_until_left), leave())
+    return left - started_at
+
+
+def measure_product(server: TokenServer) -> list[float]:
+    """Return the seconds from the request that cancels a run until the server saw that the worker has left."""
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        patch.dict(os.environ, {"NET_ALLOW": server.address}),
+        run_server(scratch, PORT) as start_url,
+        httpx2.Client(timeout=120, trust_env=False) as client,
+    ):
+        urlopen(start_url).close()
+        relay = Relay(upstream="", address=server.address)
+        target = set_up(str(Path(scratch) / "home"), relay, client)
+        return [cancel_run(target, server) for _ in range(CANCELLED_RUNS)]
+
+
+def cancel_run(target: Target, server: TokenServer) -> float:
+    api = f"{target.url}/api/v1"
+    url, body = f"{api}/workflows/{target.workflow}/runs", {"query": "Hi", "user": "ana"}
+    run = target.client.post(url, headers=target.headers, json=body).raise_for_status().json()
+    server.wait_until_asked()
+    wait_for_text(target, f"{api}/runs/{run['id']}/events")
+    started_at = time.monotonic()
+    target.client.post(f"{api}/runs/{run['id']}/cancel", headers=target.headers).raise_for_status()
+    return server.wait_until_left() - started_at
+
+
+def wait_for_text(target: Target, url: str) -> None:
+    with target.client.stream("GET", url, headers=target.headers) as response:
+        for line in response.raise_for_status().iter_lines():
+            if line.startswith("data: {") and '"offset"' in line:
+                return
+    raise RuntimeError("the run has ended without a token")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

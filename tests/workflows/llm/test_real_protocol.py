@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from bench.real_model import ENVIRONMENT, KEY, MODEL, install_server, run_model_server
-from bench.real_protocol import SCHEMA, build_schema_request, build_tool_request
+from bench.real_requests import SCHEMA, build_schema_request, build_tool_request
 from tests.fakes.openai_server import Answer, Call, Failure, FakeOpenAI
 from workflows.llm.request_arguments import build_arguments
 from workflows.llm.response_formats import AnswerFormat
