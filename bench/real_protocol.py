@@ -1,9 +1,9 @@
 """What streaming costs, and how soon a cancelled call leaves its socket: `python -m bench.real_protocol [--json FILE]`.
 
 A model server in a process of its own streams tokens one by one. The CPU time of a token through the product's client is compared with
-that of the openai package 2.x alone, on httpx, which is what the product was built on before: its own client took 1.1 to 1.25 times as
-much on it. Then calls are cancelled while the server streams, stalls, or hasn't answered yet, a run is stopped, and a run of the whole
-product is cancelled over its API: measured is the time until the server sees that its client has left.
+that of the openai package 2.x alone, on httpx, which is what the product was built on before: its client took 1.2 times as much on it.
+Then calls are cancelled while the server streams, stalls, or hasn't answered yet, a run is stopped, and a run of the whole product is
+cancelled over its API: measured is the time until the server sees that its client has left.
 """
 
 import argparse
