@@ -36,7 +36,7 @@ from workflows.llm.registry import TeamModels
 
 SCRIPT: Final = Path(__file__).parent / "peers" / "streaming.py"
 EARLIER: Final = ["openai==2.54.0", "httpx==0.28.1"]
-PASSES: Final = 3  # of each script, which take turns
+PASSES: Final = 6  # of each script, which take turns
 CANCELLED_CALLS: Final = 20
 CANCELLED_RUNS: Final = 10
 HEAD_START: Final = 0.05  # seconds that a call goes on before it is cancelled
