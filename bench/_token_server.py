@@ -54,10 +54,10 @@ class TokenServer:
         """Return what the server says next, which is to be about this."""
         assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], MOST_SECONDS)
-        said = self._process.stdout.readline().decode().split() if ready else []
-        if not said or said[0] != word:
-            raise RuntimeError(f"the model server said {said} instead of {word!r}")
-        return said[1]
+        words = self._process.stdout.readline().decode().split() if ready else []
+        if not words or words[0] != word:
+            raise RuntimeError(f"the model server said {words} instead of {word!r}")
+        return words[1]
 
 
 @contextmanager

@@ -64,14 +64,14 @@ def main() -> int:
 def measure_costs(url: str) -> dict[str, Costs]:
     """Return the CPU time of a token and of a call, the best of several passes that take turns, by client."""
     earlier = install_peer("openai-2", EARLIER)
-    ways = {
+    measured = {
         "product": (sys.executable, "product"),
         "openai 3 alone": (sys.executable, "package"),
         "openai 2 alone": (earlier, "package"),
     }
-    passes: dict[str, list[Costs]] = {name: [] for name in ways}
+    passes: dict[str, list[Costs]] = {name: [] for name in measured}
     for _ in range(PASSES):
-        for name, (python, way) in ways.items():
+        for name, (python, way) in measured.items():
             summaries = run_script(python, SCRIPT, arguments=(way, url))
             passes[name].append(compute_costs(summaries))
     return {name: min(costs, key=lambda each: each["token"]) for name, costs in passes.items()}
@@ -155,8 +155,8 @@ async def measure_leaving(server: TokenServer, leave: Callable[[], Awaitable[Any
     await asyncio.to_thread(server.wait_until_asked)
     await asyncio.sleep(HEAD_START)
     started_at = time.monotonic()
-    left, _ = await asyncio.gather(asyncio.to_thread(server.wait_until_left), leave())
-    return left - started_at
+    ended_at, _ = await asyncio.gather(asyncio.to_thread(server.wait_until_left), leave())
+    return ended_at - started_at
 
 
 def measure_product(server: TokenServer) -> list[float]:

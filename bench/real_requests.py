@@ -91,12 +91,12 @@ async def measure_protocol(config: ProviderConfig) -> dict[str, Any]:
     request = build_tool_request(config.default_model)
     called = (await _collect(provider, request))[-1]
     answered = await _collect(provider, build_schema_request(config.default_model))
-    broken = replace(request, tools=(ToolSpec("broken", "", {"type": "nonsense"}),))
+    broken_request = replace(request, tools=(ToolSpec("broken", "", {"type": "nonsense"}),))
     return {
         "tool_finish": called.finish_reason,
         "tool_calls": [(call.name, call.arguments) for call in called.tool_calls],
         "object": "".join(chunk.text for chunk in answered),
-        "broken_tool": await _get_failure(provider, broken),
+        "broken_tool": await _get_failure(provider, broken_request),
     }
 
 

@@ -121,9 +121,9 @@ def list_facts(paraphrases: Paraphrases) -> list[str]:
     They are chosen by what a checksum makes of their text, so that a sentence that is added moves at most one of them.
     """
     memories = paraphrases.memories
-    others = {fact for fact in _list_not_asked() if fact not in memories}
-    chosen = sorted(others, key=lambda fact: zlib.crc32(fact.encode()))
-    return [*memories, *chosen[: FACTS - len(memories)]]
+    more_facts = {fact for fact in _list_not_asked() if fact not in memories}
+    in_order = sorted(more_facts, key=lambda fact: zlib.crc32(fact.encode()))
+    return [*memories, *in_order[: FACTS - len(memories)]]
 
 
 def _list_not_asked() -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Final
 from bench.judgement.sentences import Sentence
 from memory.core.recall.tokens import parse_query
 from memory.logic.judgement.labels import TOPICS, About, Attribute, Kind
-from memory.logic.judgement.light_terms import PATH
+from memory.logic.judgement.trained.light_terms import PATH
 
 
 MIN_COUNT: Final = 6  # sentences of a language with the term

@@ -51,11 +51,11 @@ def find_retirements(judge: Judge, people: Iterable[Sequence[str]]) -> Retiremen
     return Retirements(count, tuple(wrong))
 
 
-def _list_retired(judge: Judge, said: str, facts: Sequence[str]) -> list[Retirement]:
-    known = [KnownFact(fact, fact) for fact in facts if fact != said]
-    operations = judge.decide(judge.judge_message(said), known, ())
+def _list_retired(judge: Judge, statement: str, facts: Sequence[str]) -> list[Retirement]:
+    known_facts = [KnownFact(fact, fact) for fact in facts if fact != statement]
+    operations = judge.decide(judge.judge_message(statement), known_facts, ())
     return [
-        Retirement(target, said)
+        Retirement(target, statement)
         for operation in operations
         if operation.action is not Action.ASK
         for target in operation.targets

@@ -3,7 +3,7 @@
 from bench.judgement.light_terms import list_light_terms
 from bench.judgement.sentences import Sentence, read_sentences
 from memory.logic.judgement.labels import About, Attribute, Kind
-from memory.logic.judgement.light_terms import LIGHT_TERMS
+from memory.logic.judgement.trained.light_terms import LIGHT_TERMS
 
 
 def state(text: str, attribute: Attribute, about: About = About.SELF) -> Sentence:

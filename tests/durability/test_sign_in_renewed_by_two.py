@@ -1,6 +1,7 @@
 """Two workers whose runs need the same expired token: one renews it, and the other takes over if that one dies."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import timedelta
 from typing import Any
@@ -64,19 +65,17 @@ def count_busy_workers(cluster: Cluster) -> int:
 
 def hold(server: SignInServer, answer: Response | None) -> Callable[[], None]:
     """Let requests for tokens wait until the returned function is called, and then get this answer, or the server's if it is None."""
-    is_open = False
+    is_open = threading.Event()
 
     async def wait() -> Response | None:
-        while not is_open:
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(is_open.wait)
         return answer
 
     def build() -> Awaitable[Response | None]:
         return wait()
 
     def release() -> None:
-        nonlocal is_open
-        is_open = True
+        is_open.set()
         del server.on_request["/token"]
 
     server.on_request["/token"] = build

@@ -46,21 +46,21 @@ class _TooMuchUnpacked(Exception):
 class _Room:
     """The bytes that the archives of a text may still unpack to."""
 
-    left: int
+    byte_count: int
 
     def unpack(self, content: bytes) -> bytes:
         """Return the content of a gzip or zlib file, or other content as it is. Raises _TooMuchUnpacked."""
         if content[:2] != b"\x1f\x8b" and content[:1] != b"\x78":
             return content
-        if self.left < 0:
+        if self.byte_count < 0:
             raise _TooMuchUnpacked
         decompressor = zlib.decompressobj(_GZIP_OR_ZLIB)
         try:
-            unpacked = decompressor.decompress(content, self.left + 1)
+            unpacked = decompressor.decompress(content, self.byte_count + 1)
         except zlib.error:
             return content
-        self.left = max(self.left - len(unpacked), -1)
-        if self.left < 0:
+        self.byte_count = max(self.byte_count - len(unpacked), -1)
+        if self.byte_count < 0:
             raise _TooMuchUnpacked
         return unpacked
 

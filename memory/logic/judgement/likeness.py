@@ -5,9 +5,9 @@ from typing import Final
 
 from memory.core.recall.tokens import LIGHT_WORDS, parse_query
 from memory.logic.judgement.labels import SHARED, SINGLE, TOPICS
-from memory.logic.judgement.light_terms import LIGHT_TERMS
 from memory.logic.judgement.operations import KnownFact
 from memory.logic.judgement.probes import Floats
+from memory.logic.judgement.trained.light_terms import LIGHT_TERMS
 from memory.logic.judgement.turns import Clause
 
 

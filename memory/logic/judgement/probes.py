@@ -1,7 +1,7 @@
 """Linear probes on the vectors of a sentence encoder: each gives a probability to each of its labels.
 
 A probe is a multinomial logistic regression. Its weights are trained by ``python -m bench.judgement`` from the sentences
-there, and stand in ``probes.npz`` beside this module. They belong to one encoder, whose name is stored with them.
+there, and stand in ``trained/probes.npz``. They belong to one encoder, whose name is stored with them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 
-FILE: Final = Path(__file__).with_name("probes.npz")
+FILE: Final = Path(__file__).with_name("trained") / "probes.npz"
 NAMES: Final = ("kind", "attribute", "about", "change", "concern", "time", "wish")
 
 
