@@ -21,6 +21,9 @@ from memory.logic.judgement.turns import Clause
 MIN_SPEAKER_OF_WISH: Final = 0.5  # that a statement that is to be forgotten is about the speaker
 MIN_FORGOTTEN: Final = 0.25
 MIN_POSSIBLE: Final = 0.15  # … of what could be meant beside it, so that the person is asked
+MIN_KIND_OF_ALL: Final = (
+    0.25  # of a topic that "everything about my health" and a fact have in common
+)
 MIN_LATEST: Final = 0.7  # that a wish means what was stored last: "Forget that"
 MAX_TOPIC: Final = 0.5  # … of whose topics none is more probable, unless it is sure
 MIN_SURELY_LATEST: Final = 0.9
@@ -63,7 +66,8 @@ def decide_to_forget(
         return Operation(Action.FORGET, targets=tuple(latest), evidence=clause.text)
     candidates = list_candidates(clause, known_facts, center)
     if not candidates:
-        return _ask_about_latest(clause, latest)
+        ask = _ask_about_possible(clause, known_facts, center)
+        return ask or _ask_about_latest(clause, latest)
     selection = select_meant(clause, candidates)
     first = selection[0].text
     is_clear = bool(_ALL.search(clause.text)) or all(
@@ -87,6 +91,24 @@ def _ask_about_latest(clause: Clause, latest: Sequence[str]) -> Operation | None
     if not latest or not is_vague:
         return None
     return Operation(Action.ASK, targets=tuple(latest), evidence=clause.text)
+
+
+def _ask_about_possible(
+    clause: Clause, known_facts: Sequence[JudgedFact], center: Floats
+) -> Operation | None:
+    """Ask about what the wish may mean if nothing is likely: facts with a word of it, or all of its kind if it says "all"."""
+    is_about_all = _ALL.search(clause.text) is not None
+    targets = []
+    for judgement in known_facts:
+        likeness = compare(clause, judgement.clause, center)
+        names_it = likeness.has_word and likeness.nearness >= MIN_POSSIBLE
+        is_of_kind = judgement.clause.attribute is clause.attribute
+        is_meant = is_of_kind and likeness.topic_share >= MIN_KIND_OF_ALL
+        if names_it or (is_about_all and is_meant):
+            targets.append(judgement.fact.id)
+    if not targets:
+        return None
+    return Operation(Action.ASK, targets=tuple(targets), evidence=clause.text)
 
 
 def list_candidates(

@@ -241,6 +241,26 @@ def test_everything_about_somebody_is_all_that_names_them(judge: Judge) -> None:
 
 
 @pytest.mark.parametrize(
+    ("wish", "meant"),
+    [
+        ("Forget everything about my health", {"I have high blood pressure.", "I broke my wrist."}),
+        ("Forget my sister", {"My sister lives in Graz."}),
+        ("Forget everything I said about the trip to Corfu", set()),
+    ],
+)
+def test_what_a_wish_may_mean_is_asked_about_where_nothing_is_likely(
+    judge: Judge, wish: str, meant: set[str]
+) -> None:
+    facts = ["I have high blood pressure.", "I broke my wrist.", "My sister lives in Graz."]
+    known_facts = [KnownFact(fact, fact) for fact in (*facts, "I live in Leeds.")]
+
+    operations = judge.decide(judge.judge_message(wish), known_facts, [])
+
+    assert {target for operation in operations for target in operation.targets} == meant
+    assert all(operation.action is Action.ASK for operation in operations)
+
+
+@pytest.mark.parametrize(
     ("wish", "known", "action", "meant"),
     [
         ("Please forget my number.", TWO_PHONES, Action.ASK, TWO_PHONES),
