@@ -1,8 +1,8 @@
 """Which addresses are public, and which may never be called.
 
 The ranges are those of IANA's registries of special addresses, without what is reachable from everywhere; multicast and
-site-local addresses, which have registries of their own, are added. Python's ``is_global`` answers another question, and
-answers it differently in each release.
+site-local addresses, which have registries of their own, are added. Of IPv6, only what IANA has given out is public. Python's
+``is_global`` answers another question, and answers it differently in each release.
 """
 
 from collections.abc import Iterator
@@ -66,13 +66,16 @@ _NEVER: Final = tuple(
     )
 )
 
+# What IANA has given out of IPv6. The rest is nobody's, or of networks that took it for themselves, such as 200::/7.
+_GIVEN_OUT: Final = IPv6Network("2000::/3")
 _MAPPED: Final = IPv6Network("::ffff:0:0/96")
+_SIIT: Final = IPv6Network("::ffff:0:0:0/96")
 _COMPATIBLE: Final = IPv6Network("::/96")
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _6TO4: Final = IPv6Network("2002::/16")
 _TEREDO: Final = IPv6Network("2001::/32")
 # An entry of NET_ALLOW for one of these would open every IPv4 address inside.
-TRANSLATED: Final = (_MAPPED, _COMPATIBLE, _NAT64, _6TO4, _TEREDO)
+TRANSLATED: Final = (_MAPPED, _SIIT, _COMPATIBLE, _NAT64, _6TO4, _TEREDO)
 _LOOPBACK: Final = IPv6Address("::1")
 
 
@@ -86,7 +89,10 @@ def parse_address(text: str) -> Address | None:
 
 def is_public(address: Address) -> bool:
     """Tell whether an address, and each IPv4 address that packets to it arrive at, is public."""
-    return not any(_is_within(each, _NOT_PUBLIC) for each in _unwrap(address))
+    is_given_out = isinstance(address, IPv4Address) or _is_within(
+        address, (_GIVEN_OUT, _MAPPED, _NAT64)
+    )
+    return is_given_out and not any(_is_within(each, _NOT_PUBLIC) for each in _unwrap(address))
 
 
 def is_never_allowed(address: Address) -> bool:
@@ -104,7 +110,7 @@ def _unwrap(address: Address) -> Iterator[Address]:
     if not isinstance(address, IPv6Address) or address == _LOOPBACK:
         return
     number = int(address)
-    if any(address in network for network in (_MAPPED, _COMPATIBLE, _NAT64)):
+    if any(address in network for network in (_MAPPED, _SIIT, _COMPATIBLE, _NAT64)):
         yield IPv4Address(number & 0xFFFFFFFF)
     elif address in _6TO4:
         yield IPv4Address(number >> 80 & 0xFFFFFFFF)
