@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from collections import OrderedDict
 from pathlib import Path
 
 import psutil
@@ -25,6 +26,8 @@ CHILDREN = {"detaches": (LIVE, None), "hides": (LIVE, {}), "orphans": (ORPHAN, N
 mode = sys.argv[1]
 stay = threading.Event().wait
 open(sys.argv[2], "w").write(str(os.getpid()))
+open(sys.argv[2] + ".starts", "a").write("x")
+is_greeted = False
 if mode == "flood":
     while True: sys.stdout.write("x" * 65536)
 if mode == "lines":
@@ -40,6 +43,11 @@ if mode in CHILDREN:
     while not os.path.exists(sys.argv[2] + ".child"): time.sleep(0.01)
 for line in sys.stdin:
     message = json.loads(line)
+    if mode == "strict" and not is_greeted and message["method"] != "initialize": sys.exit(1)
+    if mode == "deaf" and message["method"] == "server/discover":
+        open(sys.argv[2] + ".asked", "a").write("x")
+        continue
+    is_greeted = True
     if "id" not in message: continue
     results = {
         "initialize": {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "local", "version": "1"}},
@@ -54,10 +62,11 @@ if mode == "stays": stay()
 
 
 @pytest.fixture
-def start(tmp_path: Path, settings):
+def start(tmp_path: Path, settings, monkeypatch):
     """Let the operator allow the server above in a mode; return its address and the file with its process id."""
     script, pid = tmp_path / "server.py", tmp_path / "pid"
     script.write_text(SERVER)
+    monkeypatch.setattr("workflows.tools.mcp.ages._old", OrderedDict())
 
     def allow(mode: str, variable: tuple[str, str] | None = None) -> Server:
         settings.MCP_STDIO_COMMANDS = (f"local={sys.executable} {script} {mode} {pid}",)
@@ -132,6 +141,27 @@ async def test_silent_process_is_ended_when_its_time_is_up(start):
             await listing
 
     await ends(start.pid)
+
+
+async def test_process_that_ends_at_any_message_but_the_handshake_is_started_again(start):
+    server, starts = start("strict"), start.pid.with_name("pid.starts")
+
+    first = await list_tools(server)
+    assert (len(first.operations), starts.read_text()) == (1, "xx")
+    second = await list_tools(server)
+    assert (len(second.operations), starts.read_text()) == (1, "xxx")
+
+
+async def test_process_that_ignores_the_question_is_asked_only_once(start):
+    server, asked = start("deaf"), start.pid.with_name("pid.asked")
+    with movable_time() as time:
+        listing = asyncio.create_task(list_tools(server, seconds=600))
+        await until_async(asked.exists)
+        time.let_pass(11)
+        assert len((await listing).operations) == 1
+        again = await list_tools(server)
+
+    assert (len(again.operations), asked.read_text()) == (1, "x")
 
 
 @pytest.mark.usefixtures("short_grace")

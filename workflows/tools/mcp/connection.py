@@ -1,8 +1,8 @@
 """A connection with an MCP server: one session, whose calls may come from several tasks and at the same time.
 
 The session lives in a task of its own, because the package wants it to be opened and closed by the same one. It speaks the
-revision 2026-07-28, in which each request stands for itself; with servers that don't know it, the handshake of the earlier
-revisions; and with those that refuse that over HTTP, the transport of 2024-11-05.
+revision 2026-07-28, in which each request stands for itself; with servers that don't know it, or that end or keep silent when
+they are asked for it, the handshake of the earlier revisions; and with those that refuse that over HTTP, the transport of 2024-11-05.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from workflows.engine.errors import ToolFailed
 from workflows.tools.challenges import SignInNeeded
+from workflows.tools.mcp.ages import forget_age, is_known_as_old, note_as_old
 from workflows.tools.mcp.faults import describe_error, is_refusal_of_transport
 from workflows.tools.mcp.listings import KnownTools
 from workflows.tools.mcp.servers import Server
@@ -52,9 +53,13 @@ class Connection:
 
     async def open(self, seconds: float) -> None:
         """Open the session. Raise ``ToolFailed`` if the server can't be reached or answers nonsense."""
+        was_old = is_known_as_old(self.server)
         try:
             await self._open(self.server.open, seconds)
         except ToolFailed as refusal:
+            if refusal.retryable and not was_old and is_known_as_old(self.server):
+                await self._open(self.server.open, seconds)  # it has ended at the question
+                return
             if self.server.is_process or not is_refusal_of_transport(self.spent):
                 raise
             try:
@@ -92,7 +97,7 @@ class Connection:
             async with _open_session(
                 open_streams(self.spent, seconds, self._stop), self.spent, self._stop
             ) as session:
-                await _negotiate(session)
+                await _negotiate(session, self.server)
                 if not self._ready.done():
                     self._ready.set_result(session)
                 await self._closing.wait()
@@ -174,14 +179,27 @@ async def _end(task: "asyncio.Task[None]") -> None:
         task.exception()
 
 
-async def _negotiate(session: ClientSession) -> None:
+async def _negotiate(session: ClientSession, server: Server) -> None:
     """Agree on a revision with the server: the newest one, or that of its handshake."""
+    if is_known_as_old(server):
+        try:
+            await session.initialize()
+        except BaseException:
+            forget_age(server)  # it may have become newer meanwhile
+            raise
+        return
     try:
         await session.discover()
     except (MCPError, ValidationError, RuntimeError) as error:
-        if isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
+        code = error.code if isinstance(error, MCPError) else None
+        if code == types.CONNECTION_CLOSED:
+            # Some processes end at any first message but that of the handshake: they have to be started again.
+            if server.is_process:
+                note_as_old(server)
             raise
         await session.initialize()
+        if code == types.REQUEST_TIMEOUT:
+            note_as_old(server)
 
 
 @asynccontextmanager
