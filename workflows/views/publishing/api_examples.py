@@ -77,12 +77,13 @@ DIFY: Final = """{uploads}curl -X POST {base}/v1/{dify_path} \\
   -H "Content-Type: application/json" \\
   -d '{shell}'"""
 
+# These files are read by many programs, each with a syntax of its own for variables, if any: the key itself is pasted.
 MCP: Final = """{{
   "mcpServers": {{
     "mnemoflow": {{
       "type": "http",
       "url": "{base}/mcp/?user=ana",
-      "headers": {{"Authorization": "Bearer $MNEMOFLOW_KEY"}}
+      "headers": {{"Authorization": "Bearer mf_…"}}
     }}
   }}
 }}"""

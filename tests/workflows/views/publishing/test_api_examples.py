@@ -33,6 +33,7 @@ def test_python_is_python_and_the_configuration_is_json(alice: Person):
     ast.parse(texts["openai"])
     server = json.loads(texts["mcp"])["mcpServers"]["mnemoflow"]
     assert server["url"] == "http://testserver/mcp/?user=ana"
+    assert server["headers"] == {"Authorization": "Bearer mf_…"}  # no client expands $NAME there
     codex = tomllib.loads(texts["codex"])["mcp_servers"]["mnemoflow"]
     assert codex == {"url": server["url"], "bearer_token_env_var": "MNEMOFLOW_KEY"}
     command = shlex.split(texts["claude-code"].replace("\\\n", " "))
