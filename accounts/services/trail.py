@@ -19,6 +19,7 @@ from accounts.audit import DisplayName
 from accounts.models import ApiKey, AuditEntry, Invitation, Team, TeamGroup, User
 from accounts.pseudonyms import replace_pseudonyms
 from accounts.tenancy import TenantQuerySet, tenant
+from config.spreadsheets import escape_formula
 
 
 PAGE_SIZE: Final = 50
@@ -353,6 +354,6 @@ def _write_csv(trees: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _escape_cell(value: object) -> str:
-    """Return the cell's text, with an apostrophe before a text that a spreadsheet would read as a formula."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    return escape_formula(
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    )

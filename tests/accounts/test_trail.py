@@ -276,12 +276,13 @@ def test_export_holds_every_entry_in_order_and_is_recorded(trail: Cast):
     assert audit.verify(trail.team_a.pk).intact
 
 
-def test_export_lets_no_spreadsheet_reckon(trail: Cast):
-    record(trail.team_a, subject="=1+1")
+@pytest.mark.parametrize("subject", ["=1+1", " =1+1", "\n=1+1", "＝1+1", "\u3000＠SUM(1)"])
+def test_export_lets_no_spreadsheet_reckon(trail: Cast, subject: str):
+    record(trail.team_a, subject=subject)
 
     rows = csv.reader(io.StringIO(taken(trail.ada.client.get("/api/v1/audit/export?format=csv"))))
 
-    assert "'=1+1" in [row[5] for row in rows]
+    assert f"'{subject}" in [row[5] for row in rows]
 
 
 async def test_export_is_sent_piece_by_piece_to_an_asynchronous_server(tmp_path: Any):

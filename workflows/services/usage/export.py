@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 from datetime import date
 from typing import Any, Final
 from uuid import UUID
@@ -10,12 +9,12 @@ from uuid import UUID
 from accounts import audit
 from accounts.access import Principal
 from accounts.tenancy import tenant
+from config.spreadsheets import escape_formula
 from workflows.execution.usage.numbers import Numbers
 from workflows.services.usage import labels
 from workflows.services.usage.report import Dimension, Key, Selection, load_daily_rows
 
 
-_FORMULA: Final = re.compile(r"[\t\r\n]|\s*[=+\-@＝＋－＠]")
 _NUMBERS: Final = (
     *("count", "failed", "stopped", "average_latency", "median_latency", "p95_latency"),
     *("calls", "prompt_tokens", "completion_tokens", "cost", "unpriced_calls"),
@@ -67,9 +66,4 @@ def _write_numbers(numbers: Numbers) -> list[Any]:  # Any: cells
 
 
 def _write_cell(value: date | str) -> str:
-    """Return the cell's text, with an apostrophe before a text that a spreadsheet would read as a formula.
-
-    Some read one also after spaces, and with the wide signs of Chinese and Japanese keyboards.
-    """
-    text = str(value)
-    return f"'{text}" if _FORMULA.match(text) else text
+    return escape_formula(str(value))
