@@ -98,6 +98,25 @@ def test_node_alone_without_results_names_what_it_needs(api: KeyClient, workflow
     assert [(one["node"], one["field"]) for one in error["problems"]] == [("start", "text")]
 
 
+@pytest.mark.parametrize("debug", [{"only": ["end"]}, {"from": ["end"]}, {"until": ["end"]}])
+def test_part_that_reuses_a_run_keeps_the_mark_of_its_inputs(
+    cast: Cast, workflow: Workflow, debug: dict[str, Any]
+) -> None:
+    run = done(cast.alice, workflow)
+    with tenant([run.team_id]):
+        Run.objects.unscoped().update(has_untrusted_inputs=True, is_chosen_by_untrusted=True)
+    body = {"version": "draft", "debug": {**debug, "reuse": str(run.pk)}}
+
+    answer = cast.alice.client.post(
+        f"/api/v1/workflows/{workflow.pk}/runs", body, content_type=JSON
+    )
+
+    assert answer.status_code == 202, answer.content
+    with tenant([run.team_id]):
+        new = Run.objects.unscoped().get(pk=answer.json()["id"])
+    assert (new.has_untrusted_inputs, new.is_chosen_by_untrusted) == (True, True)
+
+
 def test_run_of_somebody_else_is_not_reused(cast: Cast, workflow: Workflow) -> None:
     theirs = done(cast.alice, workflow)
 

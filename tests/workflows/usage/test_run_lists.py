@@ -73,6 +73,21 @@ def test_run_again_starts_the_same_run(cast: Cast) -> None:
     assert (new.inputs, new.subject, new.version) == ({"text": "hi"}, run.subject, None)
 
 
+def test_run_again_keeps_the_mark_of_inputs_from_outside(cast: Cast) -> None:
+    """A page that the run of a sub-workflow was given is no more trusted when a person starts it again."""
+    workflow = make_workflow(cast.alice)
+    run = make_ended(cast.alice, workflow, inputs={"text": "hi"}, subject_user=cast.alice.user)
+    with tenant([cast.team_a.pk]):
+        marked = Run.objects.unscoped().filter(pk=run.pk)
+        marked.update(has_untrusted_inputs=True, is_chosen_by_untrusted=True)
+
+    cast.alice.client.post(f"/runs/{run.pk}/again/")
+
+    with tenant([cast.team_a.pk]):
+        new = Run.objects.unscoped().exclude(pk=run.pk).get()
+    assert (new.has_untrusted_inputs, new.is_chosen_by_untrusted) == (True, True)
+
+
 def test_run_that_cannot_be_repeated_says_why(cast: Cast) -> None:
     workflow = make_workflow(cast.alice, source=document(type="number"))
     run = make_ended(cast.alice, workflow, inputs={"text": "no number"})

@@ -112,6 +112,8 @@ def start_debug_run(
             offline=arguments.get("offline", False),
             client_call=partial.get_client_call(),
             system=partial.build_stream(principal, workflow, arguments.get("stream")),
+            has_untrusted_inputs=previous is not None and previous.run.has_untrusted_inputs,
+            is_chosen_by_untrusted=previous is not None and previous.run.is_chosen_by_untrusted,
         )
         query, conversation_key = arguments.get("query"), arguments.get("conversation")
         completed = partial.complete_request(principal, request, query, conversation_key)

@@ -14,7 +14,7 @@ def run_again(principal: Principal, run: Run) -> Run:
     """Start a run with the inputs, message, conversation and pinned outputs of a run that the principal may see.
 
     A run of the draft uses the current draft, any other run the published version. It is for the same person; an external
-    user whom an API client named becomes a test user of the member.
+    user whom an API client named becomes a test user of the member. Inputs that came from outside keep their mark.
     """
     permissions.check_view_run(principal, run)
     version: VersionChoice = "published" if run.version_id else "draft"
@@ -33,6 +33,8 @@ def run_again(principal: Principal, run: Run) -> Run:
         offline=run.offline,
         stream=MemoryStream(run.system.get("group_id")),
         trigger=TriggerCall.from_system_variables(run.system),
+        has_untrusted_inputs=run.has_untrusted_inputs,
+        is_chosen_by_untrusted=run.is_chosen_by_untrusted,
     )
 
 

@@ -83,6 +83,9 @@ class RunRequest:
     mocks: Mapping[str, Json] | None = None
     offline: bool = False
     system: Mapping[str, Json] = field(default_factory=dict)
+    # Of a run that is started again, or in part: whether its inputs, or that it began, came from outside.
+    has_untrusted_inputs: bool = False
+    is_chosen_by_untrusted: bool = False
     # For debug runs: the options, the reused steps with the earlier run, and the steps with typed values.
     debug: Mapping[str, Json] | None = None
     reused_steps: Sequence[Step] = ()
@@ -108,6 +111,8 @@ class RunArguments(TypedDict, total=False):
     offline: bool
     stream: MemoryStream | None
     trigger: TriggerCall | None
+    has_untrusted_inputs: bool
+    is_chosen_by_untrusted: bool
 
 
 def start_run(
@@ -154,6 +159,8 @@ def check_request(
     offline: bool = False,
     stream: MemoryStream | None = None,
     trigger: TriggerCall | None = None,
+    has_untrusted_inputs: bool = False,
+    is_chosen_by_untrusted: bool = False,
 ) -> RunRequest:
     """Check the document and the arguments, open the conversation, and return the request with them.
 
@@ -194,6 +201,8 @@ def check_request(
             **(_build_client_conversation(client_call) if has_conversation else {}),
             **(trigger.to_system_variables() if trigger is not None else {}),
         },
+        has_untrusted_inputs=has_untrusted_inputs,
+        is_chosen_by_untrusted=is_chosen_by_untrusted,
     )
 
 
@@ -222,6 +231,8 @@ def queue_run(principal: Principal, request: RunRequest) -> Run:
             inputs=dict(request.inputs),
             mocks=request.mocks,
             offline=request.offline,
+            has_untrusted_inputs=request.has_untrusted_inputs,
+            is_chosen_by_untrusted=request.is_chosen_by_untrusted,
             debug=request.debug,
             queued_at=timezone.now(),
         )
