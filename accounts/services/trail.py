@@ -18,8 +18,8 @@ from accounts.access import Principal, check
 from accounts.audit import DisplayName
 from accounts.models import ApiKey, AuditEntry, Invitation, Team, TeamGroup, User
 from accounts.pseudonyms import replace_pseudonyms
+from accounts.spreadsheets import escape_formula
 from accounts.tenancy import TenantQuerySet, tenant
-from config.spreadsheets import escape_formula
 
 
 PAGE_SIZE: Final = 50

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from accounts import audit
 from accounts.access import Principal
+from accounts.spreadsheets import escape_formula
 from accounts.tenancy import tenant
-from config.spreadsheets import escape_formula
 from workflows.execution.usage.numbers import Numbers
 from workflows.services.usage import labels
 from workflows.services.usage.report import Dimension, Key, Selection, load_daily_rows
