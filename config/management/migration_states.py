@@ -37,14 +37,14 @@ class PartialApps(StateApps):
         return super().get_model(app_label, model_name, require_ready)
 
     def _collect_references(self, key: Key) -> Iterable[Key]:
-        found: dict[Key, None] = {}
+        related: dict[Key, None] = {}
         waiting = [key]
         while waiting:
             key = waiting.pop()
-            if key in self._states and key not in found:
-                found[key] = None
+            if key in self._states and key not in related:
+                related[key] = None
                 waiting += list_references(self._states[key])
-        return found
+        return related
 
 
 def list_references(state: ModelState) -> Iterator[Key]:

@@ -7,6 +7,7 @@ from typing import Final
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.labels import ASKING, SINGLE, TOPICS, About, Kind
+from memory.logic.judgement.likeness import compute_cosine
 from memory.logic.judgement.related_entries import ABOUT, ATTRIBUTE
 from memory.logic.judgement.turns import Clause
 
@@ -67,13 +68,8 @@ def _asks_for_everything(judge: Judge, clause: Clause) -> bool:
     if not is_of_speaker or clause.topics.max() > MAX_TOPIC_OF_EVERYTHING:
         return False
     examples = judge.judge_texts(ABOUT_EVERYTHING)
-    return max(_compare(clause, example) for example in examples) >= MIN_ABOUT_EVERYTHING
-
-
-def _compare(first: Clause, second: Clause) -> float:
-    """Return the cosine of what two clauses mean."""
-    lengths = float((first.vector @ first.vector) * (second.vector @ second.vector)) ** 0.5
-    return float(first.vector @ second.vector) / lengths if lengths else 0.0
+    nearest = max(compute_cosine(clause.vector, example.vector) for example in examples)
+    return nearest >= MIN_ABOUT_EVERYTHING
 
 
 def _build_query(query: MemoryQuery, condition: Mapping[str, Json], most: int) -> MemoryQuery:

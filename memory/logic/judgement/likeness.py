@@ -43,10 +43,14 @@ class Likeness:
 def compare(clause: Clause, fact: Clause, center: Floats) -> Likeness:
     products = clause.topics * fact.topics
     topic = int(products.argmax())
-    first, second = clause.vector - center, fact.vector - center
-    lengths = float((first @ first) * (second @ second)) ** 0.5
-    nearness = float(first @ second) / lengths if lengths else 0.0
+    nearness = compute_cosine(clause.vector - center, fact.vector - center)
     return Likeness(topic, float(products[topic]), nearness, shares_word(clause.text, fact.text))
+
+
+def compute_cosine(first: Floats, second: Floats) -> float:
+    """Return the cosine of two vectors, or 0 if one of them has no direction."""
+    lengths = float((first @ first) * (second @ second)) ** 0.5
+    return float(first @ second) / lengths if lengths else 0.0
 
 
 def shares_word(text: str, other: str) -> bool:

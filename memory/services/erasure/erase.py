@@ -113,11 +113,11 @@ def clear_elsewhere(
     subject, cleared = normalize_identifier(subject), Counter[str]()
     with tenant([caller.team_id]):
         texts = [row.text for row in list_namespaces_of_person(caller.team_id, subject)]
-    found = [
+    providers = [
         (text, find_external_provider(caller.team_id, parse_namespace(text), NO_LIMITS))
         for text in texts
     ]
-    external = {text: each.provider for text, each in found if each is not None}
+    external = {text: each.provider for text, each in providers if each is not None}
     if external:
         # What would refuse the erasure does so now: a refusal changes nothing, elsewhere neither.
         erase_here(caller, subject=subject, dry_run=True, runs=runs)

@@ -291,12 +291,12 @@ class AgentSession:
         return None
 
     async def give_last_answer(
-        self, number: int, messages: Sequence[Message], limit: str, *, known: str = ""
+        self, number: int, messages: Sequence[Message], limit: str, *, last_text: str = ""
     ) -> AgentAnswer:
         """Ask the model to answer with what it knows, without tools, because a limit is reached.
 
         If it writes no text, such as a model that calls a tool all the same, the answer names the limit, and says what
-        is ``known``, or else what the model wrote last.
+        is ``last_text``, or else what the model wrote last.
         """
         request = Message("system", _LAST_ANSWER[limit])
         seconds = self.get_seconds_left()
@@ -312,7 +312,7 @@ class AgentSession:
             answer = replace(answer, text=split_blocks(answer.text)[0])
         text = answer.text
         if not text.strip():
-            text = self._describe_limit(limit, known)
+            text = self._describe_limit(limit, last_text)
             stream.add(text)
         self.begin_round(answer)
         return AgentAnswer(text, limit, answer.reasoning)
@@ -335,12 +335,12 @@ class AgentSession:
     def _get_spending_left(self) -> SpendingLimits:
         return self._spending_limits.subtract(self.usage + self._group_usage)
 
-    def _describe_limit(self, limit: str, known: str) -> str:
+    def _describe_limit(self, limit: str, last_text: str) -> str:
         """Return the answer to the person of an agent that reached a limit and got no answer of its model."""
         task = next((m.text for m in reversed(self.messages) if m.role == "user"), "")
         sentences = _LIMIT_REACHED["zh" if _CHINESE.search(task[:2000]) else "en"]
         last = next((each.thought for each in reversed(self.rounds) if each.thought.strip()), "")
-        return "\n\n".join(filter(None, (sentences[limit], known or last.strip())))
+        return "\n\n".join(filter(None, (sentences[limit], last_text or last.strip())))
 
     def _fit(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Sequence[Message]:
         """Return the messages as they fit into the context window of the model."""
@@ -391,8 +391,8 @@ class AgentSession:
                 self.mark_untrusted(("reason",))
             return call
         try:
-            asked = build_asked_call(call, self._get_cause(call))
-            ask_for_approval(self.ctx, self.config, call.part, asked)
+            question = build_asked_call(call, self._get_cause(call))
+            ask_for_approval(self.ctx, self.config, call.part, question)
         except Refused as refusal:
             if refusal.is_untrusted:
                 self.mark_untrusted(("reason",))

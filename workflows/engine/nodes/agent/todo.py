@@ -316,8 +316,10 @@ class _Loop:
         if limit is not None:
             # The end of the answer names those that were not done.
             done = [states[i] for i, each in enumerate(self.todos) if each.status == "completed"]
-            known = "\n".join([*done, *lines])
-            return await session.give_last_answer(self.number + 1, messages, limit, known=known)
+            summary = "\n".join([*done, *lines])
+            return await session.give_last_answer(
+                self.number + 1, messages, limit, last_text=summary
+            )
         stream = session.open_stream(holds=False)
         request = Message("system", self.texts.summary)
         answer = await session.call_model(

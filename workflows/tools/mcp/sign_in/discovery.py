@@ -45,7 +45,7 @@ _FIELDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationServer:
-    """Where to sign in for a resource, and which permissions to ask for."""
+    """It says where somebody signs in for a resource, and which permissions are asked for."""
 
     metadata: OAuthMetadata
     resource: str
