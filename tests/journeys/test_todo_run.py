@@ -1,5 +1,7 @@
 """The to-dos of an agent on the page of its run: while it works, while it waits for a person, and afterwards."""
 
+import copy
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +13,11 @@ from tests.journeys.seeing import Gate, ready, until
 
 pytestmark = pytest.mark.browser
 
+CHECKED = {"when": "[Current task]\nCheck the result", "text": "Completion: 1"}
+CHECKED_BY_PERSON = {
+    **CHECKED,
+    "text": "Completion: 1\nAction: [ask the person:Are 12 cells enough?]",
+}
 SCRIPT = [
     {"text": "Todos:\n1. Ask for the rows of the table\n2. Compute its size\n3. Check the result"},
     {
@@ -25,10 +32,10 @@ SCRIPT = [
         "when": "[Current task]\nCompute its size",
         "text": "Completion: 0.5\nAction: [calculator:3 * ]\nNext step: compute it again",
     },
-    {"when": "[Current task]\nCheck the result", "text": "Completion: 1"},
+    CHECKED,
     {"when": "1. Ask for the rows of the table: completed", "text": "The table has 12 cells."},
 ]
-AGENT = {
+AGENT: dict[str, Any] = {
     "type": "agent",
     "title": "Planner",
     "strategy": "todo",
@@ -57,6 +64,13 @@ WORKFLOW: dict[str, Any] = {
     ],
 }  # fmt: skip
 
+# The same, but the last step asks a second question.
+ASKING_TWICE = copy.deepcopy(WORKFLOW)
+ASKING_TWICE["nodes"][1]["data"]["model"]["completion_params"]["offline_script"] = [
+    *SCRIPT[:4],
+    {**SCRIPT[4], "text": "Completion: 1\nAction: [ask the person:Are 12 cells enough?]"},
+    *SCRIPT[5:],
+]
 
 # Where answers came from that the page has swapped in, or has left for nothing.
 NOTE_ANSWERS = """() => {
@@ -72,6 +86,12 @@ def start_run(page: Page) -> str:
     page.keyboard.press("Control+Enter")
     expect(page.locator("#editor[data-run=paused]")).to_be_visible()
     return page.locator("#editor").get_attribute("data-run-id") or ""
+
+
+def give_answer(page: Page, text: str, answer: str) -> None:
+    question = page.locator(".question", has_text=text)
+    question.locator("textarea").fill(answer)
+    question.get_by_role("button", name="Send").click()
 
 
 def test_todos_of_a_run_are_shown_live_and_after_a_reload(signed_in: Page) -> None:
@@ -94,6 +114,10 @@ def test_todos_of_a_run_are_shown_live_and_after_a_reload(signed_in: Page) -> No
     plan = page.locator(".todo-part").first  # closed, until somebody opens it
     plan.locator("summary").click()
     page.locator(".question textarea").fill("Three")
+    with page.expect_response(re.compile("/waits/")):
+        page.evaluate("htmx.trigger(document.querySelector('[id^=questions-]'), 'run-waiting')")
+    until(page, lambda: not page.locator("[id^=questions-].htmx-request").count())
+    expect(page.locator(".question textarea")).to_have_value("Three")  # what was typed stays
     page.get_by_role("button", name="Send").click()
     expect(todos.nth(2)).to_have_attribute("data-state", "done")
     expect(plan).to_have_attribute("open", "")  # although the to-dos were loaded again
@@ -110,15 +134,18 @@ def test_todos_of_a_run_are_shown_live_and_after_a_reload(signed_in: Page) -> No
 
 def test_late_rounds_leave_the_metadata_of_an_ended_run(signed_in: Page) -> None:
     page = signed_in
-    import_workflow(page, WORKFLOW)
+    import_workflow(page, ASKING_TWICE)
     ready(page)
     run_id = start_run(page)
     page.goto(f"/runs/{run_id}/")
     expect(page.locator("#run-metadata")).to_contain_text("Make a table of my friends")
     rounds = Gate(page, "**/rounds/")
 
-    page.locator(".question textarea").fill("Three")
-    page.get_by_role("button", name="Send").click()
+    give_answer(page, "How many rows?", "Three")
+    # The run waits again, so that its rounds are asked for before it ends, however quick it is.
+    question = page.locator(".question", has_text="Are 12 cells enough?")
+    until(page, lambda: question.is_visible() and rounds.waiting, why="no rounds were asked for")
+    give_answer(page, "Are 12 cells enough?", "Yes")
     expect(page.locator("#run-body .todo-list")).to_contain_text("3 of 3 done")
     assert rounds.waiting
     page.evaluate(NOTE_ANSWERS)
