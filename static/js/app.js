@@ -73,12 +73,37 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// An answer that comes after its place was replaced changes nothing. With such a target htmx would insert nothing, and
-// lose the element of the page that the answer meant to preserve.
-document.addEventListener("htmx:before:swap", ({ detail: { tasks } }) => {
+// An answer may come after its place was replaced. What a person asked for is then shown in the replacement, unless that shows
+// the answer to a later request already. What an element loads for itself changes nothing: with a target that is gone htmx
+// would insert nothing, and lose the element of the page that the answer meant to preserve.
+let requestCount = 0;
+const shownRequests = new Map(); // id of a place → number of the request whose answer it shows
+
+document.addEventListener("htmx:before:swap", ({ detail: { ctx, tasks = [] } }) => {
   const isGone = ({ target }) => target instanceof Element && !target.isConnected;
-  tasks?.splice(0, tasks.length, ...tasks.filter((task) => !isGone(task)));
+  for (const task of tasks.filter(isGone)) {
+    const replacement = ctx.sourceElement !== task.target && findReplacement(task.target);
+    if (replacement && !showsLaterRequest(replacement, ctx.number)) task.target = replacement;
+  }
+  tasks.splice(0, tasks.length, ...tasks.filter((task) => !isGone(task)));
+  for (const { target } of tasks) if (target.id) shownRequests.set(target.id, ctx.number);
 });
+
+// A request waits for the one before it of the same element, whose answer may replace that element. Then the replacement asks
+// again, so that what changed last is not missing.
+document.addEventListener("htmx:before:request", (event) => {
+  const { ctx } = event.detail;
+  ctx.number = ++requestCount;
+  const loadsItself = ctx.sourceElement === ctx.target && ctx.request.method === "GET";
+  const replacement = loadsItself && !ctx.target.isConnected && findReplacement(ctx.target);
+  if (!replacement) return;
+  event.preventDefault();
+  window.htmx.trigger(replacement, ctx.sourceEvent.type);
+});
+
+const findReplacement = ({ id }) => id && document.getElementById(id);
+
+const showsLaterRequest = (place, number) => Boolean(place) && (shownRequests.get(place.id) > number || showsLaterRequest(place.parentElement, number));
 
 // A form with a confirmation asks first; other listeners do not see the event before it is confirmed.
 const confirmDialog = document.getElementById("confirm");
@@ -109,10 +134,21 @@ function askForConfirmation(form, submitter) {
 }
 
 function submitConfirmed(form, submitter) {
-  if (!form.isConnected) return; // the form was removed in the meantime
-  confirmedForm = form;
-  form.requestSubmit(submitter?.isConnected ? submitter : null);
+  confirmedForm = form.isConnected ? form : findSameForm(form);
+  if (!confirmedForm) return; // the form was removed in the meantime
+  const isSame = ({ type, name, value }) => type === "submit" && name === submitter?.name && value === submitter.value;
+  confirmedForm.requestSubmit(submitter?.isConnected ? submitter : [...confirmedForm.elements].find(isSame));
   confirmedForm = null;
+}
+
+/** Return the form that sends the same and is there since its list was loaded again. */
+function findSameForm(form) {
+  const read = (candidate) => {
+    const data = new URLSearchParams(new FormData(candidate));
+    data.delete("csrfmiddlewaretoken"); // another one in each answer
+    return [...["action", "hx-post", "data-confirm"].map((name) => candidate.getAttribute(name)), data].join("\n");
+  };
+  return [...document.querySelectorAll("form[data-confirm]")].find((candidate) => read(candidate) === read(form));
 }
 
 // A toast with a form or link stays until it is dismissed; others disappear by themselves.
