@@ -2,6 +2,7 @@
 // itself.
 
 import { t } from "../common/translations.js";
+import { replaceAroundTypedTexts } from "../common/typed_texts.js";
 import { getPathText } from "./template_editor.js";
 
 // Fields that change the result of a recall.
@@ -15,7 +16,7 @@ export async function fetchFragment(url, signal) {
 }
 
 export function setContent(container, html) {
-  container.replaceChildren(document.createRange().createContextualFragment(html));
+  replaceAroundTypedTexts(container, () => container.replaceChildren(document.createRange().createContextualFragment(html)));
   globalThis.htmx?.process?.(container);
 }
 

@@ -1,6 +1,7 @@
 // Keeps the fields of the editor's chat, its inputs and its field for files, in step with the workflow without a reload.
 
 import { fetchPage } from "../collaboration/requests.js";
+import { replaceAroundTypedTexts } from "../../common/typed_texts.js";
 import { changesInputs, restoreValue } from "./run_form.js";
 
 const REFRESH_DELAY = 250;
@@ -29,13 +30,15 @@ function show(form, next) {
   const drafts = new FormData(form);
   const inputs = next.querySelector("#chat-inputs");
   for (const control of inputs?.querySelectorAll("[name]") ?? []) restoreValue(control, form, drafts);
-  form.querySelector("#chat-inputs")?.remove();
   const picker = next.querySelector(":scope > file-picker");
   const current = form.querySelector(":scope > file-picker");
   const isSame = picker && current && ["max", "limits", "extensions"].every((name) => picker.dataset[name] === current.dataset[name]);
-  if (!isSame) {
-    current?.remove();
-    if (picker) message.before(picker);
-  }
-  if (inputs) (form.querySelector(":scope > file-picker") ?? message).before(inputs);
+  replaceAroundTypedTexts(form, () => {
+    form.querySelector("#chat-inputs")?.remove();
+    if (!isSame) {
+      current?.remove();
+      if (picker) message.before(picker);
+    }
+    if (inputs) (form.querySelector(":scope > file-picker") ?? message).before(inputs);
+  });
 }

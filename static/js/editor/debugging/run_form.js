@@ -4,6 +4,7 @@
 import { RunFormDrafts } from "./run_form_drafts.js";
 import { fetchPage } from "../collaboration/requests.js";
 import { t } from "../../common/translations.js";
+import { replaceAroundTypedTexts } from "../../common/typed_texts.js";
 
 const REFRESH_DELAY = 250;
 // The kind of the node at which runs start, and where its data has the inputs.
@@ -80,8 +81,10 @@ function show(page) {
   const drafts = new FormData(form);
   for (const field of newFields) for (const control of field.querySelectorAll("[name]")) restoreValue(control, form, drafts);
   const optionsSection = form.querySelector(":scope > details");
-  for (const field of fields) field.remove();
-  optionsSection.before(...newFields);
+  replaceAroundTypedTexts(form, () => {
+    for (const field of fields) field.remove();
+    optionsSection.before(...newFields);
+  });
   if (next.querySelector(":scope > details[open]")) optionsSection.open = true;
 }
 

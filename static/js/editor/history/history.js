@@ -2,6 +2,7 @@
 
 import { showPublished } from "./publishing.js";
 import { t } from "../../common/translations.js";
+import { replaceAroundTypedTexts } from "../../common/typed_texts.js";
 
 export function install(editor) {
   const panel = editor.root.querySelector("#panel-history");
@@ -17,7 +18,8 @@ export function install(editor) {
     try {
       const response = await fetch(editor.urls.history, { signal: request.signal, headers: { "HX-Request": "true" } });
       if (!response.ok) throw new Error(String(response.status));
-      panel.innerHTML = await response.text();
+      const html = await response.text();
+      replaceAroundTypedTexts(panel, () => (panel.innerHTML = html));
       isStale = false;
     } catch (error) {
       if (error.name !== "AbortError") panel.textContent = t("The history could not be loaded");
@@ -47,6 +49,7 @@ export function install(editor) {
     button.disabled = true;
     try {
       const response = await fetch(form.action, { method: "POST", body: new FormData(form), headers: { "HX-Request": "true" } });
+      if (response.ok) form.reset();
       const isPublished = response.headers.get("Content-Type")?.includes("json");
       if (isPublished) showPublished(editor, await response.json(), false);
       else editor.say(response.ok || response.status === 409 ? await response.text() : t("Something went wrong"));
