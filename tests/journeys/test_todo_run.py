@@ -68,7 +68,7 @@ WORKFLOW: dict[str, Any] = {
 ASKING_TWICE = copy.deepcopy(WORKFLOW)
 ASKING_TWICE["nodes"][1]["data"]["model"]["completion_params"]["offline_script"] = [
     *SCRIPT[:4],
-    {**SCRIPT[4], "text": "Completion: 1\nAction: [ask the person:Are 12 cells enough?]"},
+    CHECKED_BY_PERSON,
     *SCRIPT[5:],
 ]
 
