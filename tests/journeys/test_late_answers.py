@@ -21,6 +21,12 @@ FORM = (
     '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
     '<input type="hidden" name="entry" value="{}"><button name="keep" value="{}">{}</button></form>'
 )
+MODELS = (
+    '<div id="offered" hx-post="/late/offered/" hx-trigger="change from:#key" hx-swap="outerHTML">'
+    '<select id="model" name="model" aria-label="Model" data-searchable="Search" data-no-results="-">'
+    "{}</select></div>"
+)
+OPTIONS = "".join(f"<option>{name}</option>" for name in ("small", "medium", "large"))
 INSERT = """html => {
   document.querySelector("h1").insertAdjacentHTML("afterend", html);
   htmx.process(document.body);
@@ -36,11 +42,11 @@ class Answers:
         self._waiting: dict[str, list[Route]] = {}
         page.route("**/late/**", self._hold)
 
-    def give(self, name: str, text: str) -> str:
-        """Answer the oldest request of this name with the place; return what the request sent."""
-        until(self._page, lambda: self._waiting.get(name), why=f"{name} was not asked for")
+    def give(self, name: str, text: str, document: str = PLACE) -> str:
+        """Answer the oldest request of this name; return what the request sent."""
+        self.wait_for(name)
         route = self._waiting[name].pop(0)
-        route.fulfill(content_type="text/html", body=PLACE.format(text))
+        route.fulfill(content_type="text/html", body=document.format(text))
         return route.request.post_data or ""
 
     def wait_for(self, name: str) -> None:
@@ -122,3 +128,48 @@ def test_what_is_confirmed_is_sent_although_its_list_was_reloaded(page_with_plac
     page.locator("#confirm").get_by_role("button", name="Remove 2").click()
 
     assert answers.give("form", "") == "csrfmiddlewaretoken=new+token&entry=2&keep=2"
+
+
+@pytest.fixture
+def page_with_models(page_with_place: Page) -> Page:
+    """Entering a key asks for the models that it opens."""
+    models = MODELS.format(OPTIONS)
+    form = f'<form><input id="key" name="key" aria-label="Key">{models}</form>'
+    page_with_place.evaluate(INSERT, form)
+    return page_with_place
+
+
+def enter_key(page: Page) -> Answers:
+    answers = Answers(page)
+    page.get_by_role("textbox", name="Key").fill("secret")
+    page.keyboard.press("Tab")
+    answers.wait_for("offered")
+    return answers
+
+
+def test_option_that_is_chosen_while_others_are_loaded_stays(page_with_models: Page) -> None:
+    page = page_with_models
+    answers = enter_key(page)
+    page.get_by_label("Model").click()
+    page.keyboard.type("large")
+    page.keyboard.press("Enter")
+
+    answers.give("offered", f"{OPTIONS}<option>huge</option>", MODELS)
+
+    expect(page.get_by_label("Model").locator("option")).to_have_count(4)
+    expect(page.get_by_label("Model")).to_have_value("large")
+
+
+def test_option_is_chosen_from_a_list_that_was_open_while_others_were_loaded(
+    page_with_models: Page,
+) -> None:
+    page = page_with_models
+    answers = enter_key(page)
+    page.get_by_label("Model").click()
+    page.keyboard.type("large")
+
+    answers.give("offered", "<option>small</option>", MODELS)
+    expect(page.get_by_label("Model").locator("option")).to_have_count(1)
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_label("Model")).to_have_value("large")

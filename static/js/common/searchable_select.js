@@ -29,6 +29,15 @@ document.addEventListener("change", (event) => {
   if (event.target.matches?.(SELECT)) showSelected(event.target);
 });
 
+// What was chosen while the answer for its form was on its way is chosen in the answer, too.
+document.addEventListener("htmx:before:swap", ({ detail: { ctx, tasks = [] } }) => {
+  const { form, body } = ctx.request;
+  for (const next of tasks.flatMap(({ fragment }) => [...fragment.querySelectorAll(SELECT)])) {
+    const current = findSame(next);
+    if (current?.name && current.form === form && body?.get(current.name) !== current.value) select(next, current.selectedOptions[0].cloneNode(true));
+  }
+});
+
 /** Show the icon and the hint of the selected option beside a select. */
 export function showSelected(select) {
   const box = select.closest("[data-searchable-box]");
@@ -154,11 +163,12 @@ class OptionList {
   #choose(row) {
     if (!row) return;
     const option = row.find();
-    const { select } = this;
+    if (!this.select.isConnected) this.select = findSame(this.select) ?? this.select; // its form was loaded again
+    const { select: element } = this;
     this.close({ focuses: true });
-    if (option.selected) return;
-    option.selected = true;
-    for (const kind of ["input", "change"]) select.dispatchEvent(new Event(kind, { bubbles: true }));
+    if (element.value === option.value) return;
+    select(element, option);
+    for (const kind of ["input", "change"]) element.dispatchEvent(new Event(kind, { bubbles: true }));
   }
 
   #place() {
@@ -173,6 +183,19 @@ class OptionList {
     style.top = isBelow ? `${bottom + 4}px` : "auto";
     style.bottom = isBelow ? "auto" : `${innerHeight - top + 4}px`;
   }
+}
+
+/** Return the select of the page that is like another one, which is no longer, or not yet, in it. */
+function findSame(wanted) {
+  const read = ({ id, name, ariaLabel }) => [id, name, ariaLabel].join("\n");
+  return [...document.querySelectorAll(SELECT)].find((element) => read(element) === read(wanted));
+}
+
+/** Select the option of the same value; an option that the select doesn't have is added. */
+function select(element, option) {
+  const own = [...element.options].find(({ value }) => value === option.value);
+  if (!own) element.append(option);
+  (own ?? option).selected = true;
 }
 
 function matches(option, group, words) {
