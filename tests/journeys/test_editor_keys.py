@@ -124,6 +124,13 @@ def test_connecting_asks_for_the_way_out_and_the_target(branched: Draft):
     assert ("Generate answer", "source", "Is it a question?") not in draft.ends
 
 
+# In one task: keys that come one by one are one step only if each follows the last one soon enough.
+HOLD_ALT_AND_PRESS = """keys => {
+  const options = { altKey: true, bubbles: true, cancelable: true };
+  for (const key of keys) document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { ...options, ...key }));
+}"""
+
+
 def test_rename_switch_off_and_nudge_are_one_step_each(draft: Draft):
     page = draft.page
     draft.focus("Recall")
@@ -147,9 +154,8 @@ def test_rename_switch_off_and_nudge_are_one_step_each(draft: Draft):
     assert "disabled" not in draft.data("Look it up")
 
     before = next(n.position for n in draft.document.nodes if n.title == "Look it up")
-    for _ in range(3):
-        page.keyboard.press("Alt+ArrowDown")
-    page.keyboard.press("Alt+Shift+ArrowRight")
+    keys = [*3 * [{"key": "ArrowDown"}], {"key": "ArrowRight", "shiftKey": True}]
+    page.evaluate(HOLD_ALT_AND_PRESS, keys)
     draft.heard("Moved Look it up")
     after = next(n.position for n in draft.document.nodes if n.title == "Look it up")
     assert (after.x - before.x, after.y - before.y) == (1, 24)
