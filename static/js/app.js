@@ -5,6 +5,7 @@
 const toasts = import("./common/toasts.js");
 import("./common/picture_view.js");
 import("./common/page_actions.js");
+import("./common/form_ids.js");
 import("./common/searchable_select.js");
 
 const THEMES = ["auto", "light", "dark"];

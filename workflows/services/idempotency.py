@@ -2,15 +2,17 @@
 
 A key belongs to its sender and a team. It is claimed in the transaction that does the work, so after a crash the work
 and the key are either both there or both not. A request that meets the key while that transaction is open is refused
-at once and may be sent again; it is not made to wait, because it would hold a thread and a connection meanwhile.
+at once and may be sent again; it is not made to wait, because it would hold a thread and a connection meanwhile. The
+form of a page waits a moment, because a browser shows only the answer to the last of two clicks.
 """
 
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 from django.utils.translation import gettext as _
+from psycopg.errors import LockNotAvailable
 
 from accounts.access import Principal
 from accounts.tenancy import tenant
@@ -29,6 +31,7 @@ class StoredAnswer:
 
     status: int
     body: str
+    object_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +51,17 @@ def check_key(key: str) -> str:
 
 
 def claim_key(
-    principal: Principal, team_id: UUID, *, key: str, digest: str
+    principal: Principal, team_id: UUID, *, key: str, digest: str, patience: int = 0
 ) -> ClaimedKey | StoredAnswer:
     """Claim the key for this request, or return the first answer to it. Runs in the transaction that does the work.
 
-    Raises KeyReused if the key was sent with another request, and KeyInUse if the first one is still being handled.
+    Raises KeyReused if the key was sent with another request, and KeyInUse if the first one is still being handled
+    after the patience, in milliseconds.
     """
     actor = principal.actor
     with tenant([team_id]):
-        if not _lock(f"{team_id} {actor} {key}"):
+        name = f"{team_id} {actor} {key}"
+        if not _lock(name) and not (patience and _wait_for_lock(name, patience)):
             raise KeyInUse
         rows = IdempotencyKey.objects.unscoped().filter(team_id=team_id, actor=actor, key=key)
         rows.filter(created_at__lt=get_expiry()).delete()
@@ -70,7 +75,7 @@ def claim_key(
         raise KeyReused
     if row.status is None:  # only if the answer of a finished request could not be stored
         raise KeyInUse
-    return StoredAnswer(row.status, row.body)
+    return StoredAnswer(row.status, row.body, row.object_id)
 
 
 def store_answer(
@@ -100,3 +105,21 @@ def _lock(name: str) -> bool:
         )
         row = cursor.fetchone()
     return bool(row and row[0])
+
+
+def _wait_for_lock(name: str, patience: int) -> bool:
+    """Lock the key as soon as the other request has ended. Return False if it takes longer than the patience."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT current_setting('lock_timeout')")
+            (usual,) = cursor.fetchone()
+            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{patience}ms"])
+            cursor.execute(
+                "SELECT pg_advisory_xact_lock(hashtext('idempotency-key'), hashtext(%s))", [name]
+            )
+            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [usual])
+    except OperationalError as error:
+        if isinstance(error.__cause__, LockNotAvailable):
+            return False
+        raise
+    return True

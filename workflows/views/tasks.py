@@ -7,6 +7,7 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.errors import NotAllowed, NotFound
@@ -18,6 +19,7 @@ from workflows.errors import WorkflowArchived
 from workflows.forms import TaskForm
 from workflows.models import Run, Task
 from workflows.services import tasks
+from workflows.views.repeated_forms import send_once
 from workflows.views.request_context import get_form_data, is_htmx
 from workflows.views.runs.learning import get_learning_result
 from workflows.views.runs.memory.context import list_recalled, record_access
@@ -34,16 +36,14 @@ def index(request: HttpRequest) -> HttpResponse:
         get_form_data(request), workflows=selectors.list_workflows(principal, team_id=team_id)
     )
     if form.is_valid():
-        task = tasks.create_task(
+        return send_once(
+            request,
             principal,
-            team_id=team_id,
-            title=form.cleaned_data["title"],
-            description=form.cleaned_data["description"],
-            workflow=form.cleaned_data["workflow"],
+            team_id,
+            page_url=reverse("workflows:tasks"),
+            send=partial(_create_task, request, principal, team_id, form),
+            show=lambda task_id: redirect("workflows:task", task_id),
         )
-        if request.POST.get("then") == "execute":
-            return _execute_task(request, principal, task)
-        return redirect("workflows:task", task.pk)
     page_tasks, page = paginate_by_offset(request, selectors.list_tasks(principal, team_id=team_id))
     context = {"form": form, "tasks": page_tasks, "page": page}
     return render(request, "tasks/list.html", context, status=422 if form.errors else 200)
@@ -63,10 +63,34 @@ def detail(request: HttpRequest, task_id: UUID) -> HttpResponse:
 @require_POST
 def execute(request: HttpRequest, task_id: UUID) -> HttpResponse:
     principal = get_principal(request)
-    return _execute_task(request, principal, selectors.find_task(principal, task_id))
+    task = selectors.find_task(principal, task_id)
+    return send_once(
+        request,
+        principal,
+        task.team_id,
+        page_url=reverse("workflows:task", args=[task.pk]),
+        send=partial(_execute_task, request, principal, task),
+    )
 
 
-def _execute_task(request: HttpRequest, principal: Principal, task: Task) -> HttpResponse:
+def _create_task(
+    request: HttpRequest, principal: Principal, team_id: UUID, form: TaskForm
+) -> tuple[HttpResponse, Task]:
+    task = tasks.create_task(
+        principal,
+        team_id=team_id,
+        title=form.cleaned_data["title"],
+        description=form.cleaned_data["description"],
+        workflow=form.cleaned_data["workflow"],
+    )
+    if request.POST.get("then") == "execute":
+        return _execute_task(request, principal, task)[0], task
+    return redirect("workflows:task", task.pk), task
+
+
+def _execute_task(
+    request: HttpRequest, principal: Principal, task: Task
+) -> tuple[HttpResponse, Task | None]:
     """Run the task and open its page, with a message if the task can't run."""
     try:
         tasks.execute_task(principal, task=task)
@@ -76,8 +100,8 @@ def _execute_task(request: HttpRequest, principal: Principal, task: Task) -> Htt
             "is_closed": isinstance(error, NotAllowed),
         }
         status = 403 if isinstance(error, NotAllowed | NotFound) else 422
-        return render(request, "tasks/detail.html", context, status=status)
-    return redirect("workflows:task", task.pk)
+        return render(request, "tasks/detail.html", context, status=status), None
+    return redirect("workflows:task", task.pk), task
 
 
 def _build_context(principal: Principal, task: Task) -> dict[str, Any]:

@@ -177,7 +177,7 @@ def test_form_shows_outputs_and_the_errors_of_its_fields(cast: Cast, execute: An
 
 def test_message_that_is_sent_twice_starts_one_run(page: PublicPage):
     visitor = Visitor(page)
-    message: dict[str, Any] = {"query": "Hello", "sys.message_id": "m1"}
+    message: dict[str, Any] = {"query": "Hello", "sys.form_id": "m1"}
 
     first = visitor.post("say/", **message)
     again = visitor.post("say/", **message)
@@ -185,4 +185,4 @@ def test_message_that_is_sent_twice_starts_one_run(page: PublicPage):
     count = read(lambda: Run.objects.unscoped().filter(workflow_id=page.workflow_id).count())
     assert (count, again.status_code) == (1, 204)
     assert again["HX-Redirect"] == first["HX-Replace-Url"]
-    assert 'name="sys.message_id"' in visitor.get().content.decode()
+    assert 'name="sys.form_id"' in visitor.get().content.decode()

@@ -24,8 +24,8 @@ from workflows.views.catalog.workflow_page import (
     get_document,
     read_person,
 )
-from workflows.views.chat.repeats import send_once
 from workflows.views.chat.start_fields import read_start_inputs, render_rejection
+from workflows.views.repeated_forms import send_once
 from workflows.views.request_context import find_workflow, is_htmx, read_text
 from workflows.views.runs.options import start_run_from_form
 from workflows.views.runs.refusals import render_refusal

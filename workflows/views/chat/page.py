@@ -34,13 +34,13 @@ from workflows.views.catalog.workflow_page import (
     read_memory_stream,
 )
 from workflows.views.chat.conversation_list import build_list_context, list_own_conversations
-from workflows.views.chat.repeats import send_once
 from workflows.views.chat.start_fields import (
     build_fields_context,
     read_start_inputs,
     render_rejection,
 )
 from workflows.views.chat.turns import build_turns, list_turns
+from workflows.views.repeated_forms import send_once
 from workflows.views.request_context import (
     find_run,
     find_workflow,

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -16,10 +18,11 @@ from accounts.principals import Principal, get_principal
 from workflows import permissions, selectors
 from workflows.engine.testing.scoring import to_text
 from workflows.errors import InvalidValue, WorkflowFault
-from workflows.models import Evaluation, EvaluationResult, Version, Workflow
+from workflows.models import DataSet, Evaluation, EvaluationResult, Version, Workflow
 from workflows.services.data_sets import evaluations
 from workflows.services.debugging.compare import Difference, compare_values
 from workflows.views.data_sets.pages import build_case_row, build_evaluation_row, render_detail
+from workflows.views.repeated_forms import send_once
 from workflows.views.request_context import is_htmx, parse_id, read_text
 
 
@@ -54,6 +57,18 @@ def start(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
     """Start an evaluation with the submitted options, and show it."""
     principal = get_principal(request)
     data_set = selectors.find_data_set(principal, data_set_id, "edit")
+    return send_once(
+        request,
+        principal,
+        data_set.team_id,
+        page_url=reverse("workflows:data_set", args=[data_set.pk]),
+        send=partial(_start, request, principal, data_set),
+    )
+
+
+def _start(
+    request: HttpRequest, principal: Principal, data_set: DataSet
+) -> tuple[HttpResponse, Evaluation | None]:
     data = request.POST
     names = [read_text(data, "version") or evaluations.DRAFT, read_text(data, "other_version")]
     workflow = selectors.find_workflow(principal, parse_id(read_text(data, "workflow")), "run")
@@ -69,8 +84,8 @@ def start(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
         )
         evaluation = evaluations.start_evaluation(principal, data_set, workflow, evaluation_request)
     except (InvalidValue, WorkflowFault) as invalid:
-        return render_detail(request, principal, data_set, start_error=str(invalid))
-    return redirect("workflows:evaluation", evaluation.pk)
+        return render_detail(request, principal, data_set, start_error=str(invalid)), None
+    return redirect("workflows:evaluation", evaluation.pk), evaluation
 
 
 def _find_versions(

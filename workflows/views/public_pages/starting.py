@@ -7,6 +7,7 @@ workflow's inside.
 from collections.abc import Callable
 from functools import partial
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -33,12 +34,13 @@ from workflows.services.runs.waits import answer_with_message
 from workflows.templatetags.problems import describe_problem
 from workflows.views.catalog.workflow_page import GROUP_FIELD, read_memory_stream, uses_groups
 from workflows.views.chat.conversation_list import build_list_context
-from workflows.views.chat.repeats import send_once
 from workflows.views.chat.start_fields import read_start_inputs, render_rejection
 from workflows.views.chat.turns import build_turns
 from workflows.views.files import describe_file
 from workflows.views.public_pages.addresses import PublicChatUrls, build_base_context
+from workflows.views.public_pages.turns import show_result
 from workflows.views.public_pages.visits import Visit
+from workflows.views.repeated_forms import send_once
 from workflows.views.request_context import is_htmx, read_text
 
 
@@ -89,6 +91,17 @@ def start(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Start a run with the fields of the form, and show where its result will be."""
     if visit.workflow.is_chat:
         raise NotFound
+    return send_once(
+        request,
+        visit.principal,
+        visit.workflow.team_id,
+        page_url=PublicChatUrls(visit).page,
+        send=partial(_start_form, request, visit),
+        show=partial(_show_started, request, visit),
+    )
+
+
+def _start_form(request: HttpRequest, visit: Visit) -> tuple[HttpResponse, Run | None]:
     document, urls = visit.document, PublicChatUrls(visit)
     try:
         run = _start(request, visit, lambda: read_inputs(document, request.POST.dict()))
@@ -98,14 +111,19 @@ def start(request: HttpRequest, visit: Visit) -> HttpResponse:
         context = {**build_base_context(visit), "fields": fields, "start_url": urls.get("start")}
         response = render(request, "public_pages/_fields.html", context, status=422)
         response["HX-Retarget"], response["HX-Reswap"] = "#page-fields", "outerHTML"
-        return response
+        return response, None
     except tuple(REFUSALS) as error:
-        return _refuse(request, error)
+        return _refuse(request, error), None
+    return _show_started(request, visit, run.pk), run
+
+
+def _show_started(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:
+    """Show where the result will be, and let the form start another run."""
     if not is_htmx(request):
-        return redirect(urls.get("result", run.pk))
-    context = {**build_base_context(visit), "run": run, "events_url": urls.get_events(run.pk)}
-    context["result_url"] = urls.get("result", run.pk)
-    return render(request, "public_pages/_result.html", context)
+        return redirect(PublicChatUrls(visit).get("result", run_id))
+    response = show_result(request, visit, run_id)
+    response.write(render_to_string("public_pages/_form_id.html", {"is_renewed": True}))
+    return response
 
 
 def upload(request: HttpRequest, visit: Visit) -> HttpResponse:

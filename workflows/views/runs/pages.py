@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -30,6 +32,7 @@ from workflows.errors import InvalidValue
 from workflows.execution.kinds import load_kinds
 from workflows.execution.usage.counting import count_new
 from workflows.forms import build_input_fields, read_inputs
+from workflows.models import Workflow
 from workflows.models.run import Run
 from workflows.run_filters import (
     MAX_EXTERNAL_USERS,
@@ -42,6 +45,7 @@ from workflows.services.runs.runs import cancel_run
 from workflows.templatetags.problems import describe_problem
 from workflows.views.catalog.workflow_page import build_group_context, get_document
 from workflows.views.editor.page import build_page_context
+from workflows.views.repeated_forms import send_once
 from workflows.views.request_context import find_run, find_workflow, is_htmx, parse_id, read_text
 from workflows.views.runs.agent_rounds import build_rounds_context
 from workflows.views.runs.detail import build_run_context
@@ -180,15 +184,29 @@ def show_metadata(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Start a run with the submitted inputs, and show the form again if they are rejected (status 422)."""
     principal, workflow = find_workflow(request, workflow_id)
+    return send_once(
+        request,
+        principal,
+        workflow.team_id,
+        page_url=reverse("workflows:detail", args=[workflow.pk]),
+        send=partial(_start, request, principal, workflow),
+        show=lambda run_id: _show_started(request, workflow, find_run(request, run_id)[1]),
+    )
+
+
+def _start(
+    request: HttpRequest, principal: Principal, workflow: Workflow
+) -> tuple[HttpResponse, Run | None]:
     document = get_document(principal, workflow)
     errors: dict[str, str] = {}
-    run, message = None, ""
+    message = ""
     try:
         inputs = read_inputs(document, request.POST)
         run = start_run_from_form(request, principal, workflow, document, inputs=inputs)
+        return _show_started(request, workflow, run), run
     except DocumentInvalid as invalid_document:
         if is_htmx(request):
-            return render_refusal(request, invalid_document)
+            return render_refusal(request, invalid_document), None
         message = describe_refusal(invalid_document)
     except InputRejected as rejected:
         message = str(rejected)
@@ -201,21 +219,31 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             raise
         # The message must not reveal that the conversation exists, or its owner.
         message = _("This conversation name can't be used for a run. Choose another one.")
-    if run and not is_htmx(request):
-        return redirect("workflows:run", run.pk)
     context = {
         "workflow": workflow,
-        **_build_form_context(request.POST.dict(), document, errors, run),
+        **_build_form_context(request.POST.dict(), document, errors, None),
         # Errors that are shown at a field are not repeated above the form.
         "run_error": "" if errors else message,
-        "started": run,
+        "started": None,
     }
     if is_htmx(request):
-        return render(
-            request, "workflows/runs/_run_form.html", context, status=422 if message else 200
-        )
+        return render(request, "workflows/runs/_run_form.html", context, status=422), None
     page = build_page_context(request, principal, workflow) | context
-    return render(request, "editor/page.html", page, status=422)
+    return render(request, "editor/page.html", page, status=422), None
+
+
+def _show_started(request: HttpRequest, workflow: Workflow, run: Run) -> HttpResponse:
+    """Show the run that the form started: below the form, which can start another one, or on its page."""
+    if not is_htmx(request):
+        return redirect("workflows:run", run.pk)
+    document = get_document(get_principal(request), workflow)
+    context = {
+        "workflow": workflow,
+        **_build_form_context(request.POST.dict(), document, {}, run),
+        "run_error": "",
+        "started": run,
+    }
+    return render(request, "workflows/runs/_run_form.html", context)
 
 
 @login_required
@@ -232,14 +260,26 @@ def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def run_again(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Start a run with the same inputs and show it; if that is not possible, say why on the page of the earlier run."""
     principal, run = find_run(request, run_id)
+    return send_once(
+        request,
+        principal,
+        run.team_id,
+        page_url=reverse("workflows:run", args=[run.pk]),
+        send=partial(_run_again, request, principal, run),
+    )
+
+
+def _run_again(
+    request: HttpRequest, principal: Principal, run: Run
+) -> tuple[HttpResponse, Run | None]:
     try:
         new_run = start_again(principal, run)
     except (DocumentInvalid, InputRejected, InvalidValue, NotFound) as error:
         reason = describe_refusal(error) if isinstance(error, DocumentInvalid) else str(error)
         reason = reason or _("Its conversation or its user is no longer available.")
         messages.error(request, _("This run can't be repeated: %(reason)s") % {"reason": reason})
-        return redirect("workflows:run", run.pk)
-    return redirect("workflows:run", new_run.pk)
+        return redirect("workflows:run", run.pk), None
+    return redirect("workflows:run", new_run.pk), new_run
 
 
 def _build_form_context(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -13,15 +14,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from accounts.errors import NotFound
-from accounts.principals import get_current_team_id, get_principal
+from accounts.principals import Principal, get_current_team_id, get_principal
 from workflows import permissions, selectors
 from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import Json
 from workflows.engine.tool_calls import ToolResult, ToolSource, ToolSpec
+from workflows.models import Run
 from workflows.services.tools import trying
-from workflows.services.tools.workflow_tools import list_workflow_tools
+from workflows.services.tools.workflow_tools import WorkflowTool, list_workflow_tools
 from workflows.templatetags.problems import describe_problem
 from workflows.tools.port import load_local_tools
+from workflows.views.repeated_forms import send_once
 from workflows.views.tools.argument_fields import build_fields, read_arguments
 from workflows.views.value_text import format_value
 
@@ -83,24 +86,40 @@ def try_workflow(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     tool = next((tool for tool in found if tool.workflow.pk == workflow.pk), None)
     if tool is None:
         raise NotFound
+    if request.method != "POST":
+        return _render_workflow(request, tool)
+    return send_once(
+        request,
+        principal,
+        workflow.team_id,
+        page_url=request.path,
+        send=partial(_try_workflow, request, principal, tool),
+    )
+
+
+def _try_workflow(
+    request: HttpRequest, principal: Principal, tool: WorkflowTool
+) -> tuple[HttpResponse, Run | None]:
+    """Start the run, and lead to it; show the form again with the arguments that don't fit."""
+    submission = read_arguments(tool.spec.parameters, request.POST)
+    if submission.errors:
+        return _render_workflow(request, tool, submission.errors), None
+    try:
+        run = trying.try_workflow(principal, workflow=tool.workflow, arguments=submission.arguments)
+    except InputRejected as rejected:
+        errors = {p.field or "": describe_problem(p) for p in rejected.problems}
+        return _render_workflow(request, tool, errors), None
+    return redirect("workflows:run", run.pk), run
+
+
+def _render_workflow(
+    request: HttpRequest, tool: WorkflowTool, errors: Mapping[str, str] | None = None
+) -> HttpResponse:
     parameters = tool.spec.parameters
-    errors: dict[str, str] = {}
     data = request.POST if request.method == "POST" else None
-    if data is not None:
-        submission = read_arguments(parameters, data)
-        errors = dict(submission.errors)
-        if not errors:
-            try:
-                run = trying.try_workflow(
-                    principal, workflow=tool.workflow, arguments=submission.arguments
-                )
-            except InputRejected as rejected:
-                errors = {p.field or "": describe_problem(p) for p in rejected.problems}
-            else:
-                return redirect("workflows:run", run.pk)
     context = {
         "tool": ToolSpec(tool.workflow.name, tool.spec.description, parameters),
-        "fields": build_fields(parameters, data, errors),
+        "fields": build_fields(parameters, data, errors or {}),
         "is_workflow": True,
         "back_url": reverse("workflows:tools"),
         "back_label": _("Tools"),

@@ -1,7 +1,8 @@
 // Gestures that wait for the server, in order. Each is stored before it is sent, in an entry of its own, so that a reload,
 // a crash or a dead network loses none. localStorage is used because its writes are complete when they return.
 
-import { CLIENT, onceClosed, createRandomId } from "./tabs.js";
+import { CLIENT, onceClosed } from "./tabs.js";
+import { createRandomId } from "../../common/random_ids.js";
 
 const REPLACEABLE_FIELDS = { move: ["x", "y"], resize: ["width", "height"], rename: ["title"], set: ["value", "remove"] };
 

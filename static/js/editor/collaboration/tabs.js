@@ -1,16 +1,13 @@
 // Identifies this tab and detects closed tabs, whose unsent edits a living tab takes over.
 
+import { createRandomId } from "../../common/random_ids.js";
+
 const PREFIX = "mnemoflow-tab-";
 const HEARTBEAT = 3000; // ms between heartbeats in browsers without locks
 const DEAD_AFTER = 4 * HEARTBEAT;
 
 /** New with each load of the page, since sessionStorage is copied when a tab is duplicated. */
 export const CLIENT = createRandomId();
-
-export function createRandomId() {
-  const bytes = crypto.getRandomValues(new Uint8Array(12)); // randomUUID needs https
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
 
 /** Keep the tabs that wait for the end of this page waiting. */
 export function stayAlive() {

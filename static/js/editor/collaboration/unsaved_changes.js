@@ -1,7 +1,7 @@
 // Changes that did not become part of the draft: conflicts to decide and refused edits. They are stored until somebody
 // decides or dismisses them, across reloads and for all tabs of the person.
 
-import { createRandomId } from "./tabs.js";
+import { createRandomId } from "../../common/random_ids.js";
 
 const HIDDEN = "…";
 

@@ -2,6 +2,7 @@
 // the dock, and earlier runs. It relies on the events of a run only.
 
 import { formatClock } from "../../common/format.js";
+import { createRandomId } from "../../common/random_ids.js";
 import { buildAddress } from "../../common/urls.js";
 import { AnswerExplanation } from "./answer_explanation.js";
 import { Breakpoints } from "./breakpoints.js";
@@ -33,6 +34,7 @@ class Runs {
   #memoryTimer = 0;
   #questionsTimer = 0;
   #lastId = "";
+  #starting = new Set(); // commands whose run begins
 
   constructor(editor) {
     this.editor = editor;
@@ -100,14 +102,26 @@ class Runs {
     form.requestSubmit();
   }
 
-  /** Run a part of the workflow as a run of its own. */
+  /** Run a part of the workflow as a run of its own. The same command has no further effect while the run begins. */
   async part(extent, node, values) {
+    const command = JSON.stringify([extent, node, values]);
+    if (this.#starting.has(command)) return;
+    this.#starting.add(command);
+    try {
+      await this.#startPart(extent, node, values);
+    } finally {
+      this.#starting.delete(command);
+    }
+  }
+
+  async #startPart(extent, node, values) {
     const reuse = this.run && !this.isLive ? this.run : this.#lastRun();
     const options = this.options({ [extent]: [node], breakpoints: extent === "only" ? [] : this.breakpoints.list() });
     if (reuse && (extent !== "until" || !this.form?.checkValidity?.() || this.#isChat)) options.reuse = reuse;
     if (values) options.values = values;
     const body = new FormData(this.form ?? undefined);
     body.set("debug", JSON.stringify(options));
+    body.set("sys.form_id", createRandomId()); // each command starts a run of its own, however often it is sent
     const response = await this.#post(this.editor.urls.try, body);
     if (response.ok && !response.data.error) return this.open(response.data, { warnings: response.data.warnings });
     const { error } = response.data;

@@ -1,5 +1,6 @@
 """The panel of test cases: the list with the results, the form of a case, and running cases."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -7,6 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.errors import NotFound
@@ -15,7 +17,7 @@ from workflows import permissions, selectors
 from workflows.engine.errors import DocumentInvalid
 from workflows.errors import WorkflowFault
 from workflows.execution.kinds import load_kinds
-from workflows.models import DataCase, Run, Workflow
+from workflows.models import DataCase, Evaluation, Run, Workflow
 from workflows.services.data_sets.cases import delete_case
 from workflows.services.data_sets.publish_gate import change_gate
 from workflows.services.debugging import cases
@@ -24,6 +26,7 @@ from workflows.services.runs.runs import resolve_subject
 from workflows.views.catalog.workflow_page import find_conversation, read_person
 from workflows.views.editor.debugging.case_form import CaseForm, build_form, read_form
 from workflows.views.editor.debugging.check_fields import build_subjects_context
+from workflows.views.repeated_forms import send_once
 from workflows.views.request_context import find_run, find_workflow, parse_id, read_text
 
 
@@ -42,14 +45,27 @@ def tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def run_tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Run all cases, or only the case with the id ``case``."""
     principal, workflow = find_workflow(request, workflow_id, "edit")
+    return send_once(
+        request,
+        principal,
+        workflow.team_id,
+        page_url=reverse("workflows:tests", args=[workflow.pk]),
+        send=partial(_run_tests, request, principal, workflow),
+        show=lambda _evaluation_id: _render_list(request, principal, workflow),
+    )
+
+
+def _run_tests(
+    request: HttpRequest, principal: Principal, workflow: Workflow
+) -> tuple[HttpResponse, Evaluation | None]:
     selected_cases = selectors.list_cases(principal, workflow.pk)
     if case_id := read_text(request.POST, "case"):
         selected_cases = selected_cases.filter(pk=parse_id(case_id))
     try:
-        cases.run_cases(principal, workflow=workflow, cases=list(selected_cases))
+        results = cases.run_cases(principal, workflow=workflow, cases=list(selected_cases))
     except DocumentInvalid as invalid:
-        return _render_list(request, principal, workflow, invalid)
-    return _render_list(request, principal, workflow)
+        return _render_list(request, principal, workflow, invalid), None
+    return _render_list(request, principal, workflow), results[0].evaluation if results else None
 
 
 @login_required

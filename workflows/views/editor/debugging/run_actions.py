@@ -1,5 +1,6 @@
 """Runs from the editor: partial runs, continuing after a pause, pins, and the steps' values."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -11,11 +12,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.errors import NotFound
+from accounts.principals import Principal
 from workflows import memory_app, selectors
 from workflows.engine.errors import DocumentInvalid, InputRejected, NodeFailed
 from workflows.errors import InvalidValue, RunNotPaused, WorkflowFault
 from workflows.forms import read_files, read_inputs
-from workflows.models import Run
+from workflows.models import Run, Workflow
 from workflows.services.debugging import pauses, pins, sandbox_memory
 from workflows.services.debugging.options import NodeNeedsValues, RunOptions
 from workflows.templatetags.problems import describe_problem
@@ -25,6 +27,7 @@ from workflows.views.editor.debugging.step_page import (
     build_step_context,
     build_value_context,
 )
+from workflows.views.repeated_forms import send_once
 from workflows.views.request_context import find_run, find_workflow, read_text
 from workflows.views.runs.memory.context import build_memory_context
 from workflows.views.runs.options import read_outputs, start_run_from_form
@@ -36,6 +39,19 @@ from workflows.views.runs.refusals import serialize_refusal
 def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Start a run of a part of the workflow and return JSON; the editor follows its events."""
     principal, workflow = find_workflow(request, workflow_id, "run")
+    return send_once(
+        request,
+        principal,
+        workflow.team_id,
+        page_url=reverse("workflows:detail", args=[workflow.pk]),
+        send=partial(_try_out, request, principal, workflow),
+        show=lambda run_id: _respond_with_run(find_run(request, run_id)[1]),
+    )
+
+
+def _try_out(
+    request: HttpRequest, principal: Principal, workflow: Workflow
+) -> tuple[HttpResponse, Run | None]:
     try:
         document = get_document(principal, workflow)
         run = start_run_from_form(
@@ -50,11 +66,15 @@ def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         )
     except NodeNeedsValues as error:
         # The editor asks for the values, so this is not a failure.
-        return JsonResponse({"error": _serialize_error(error)})
+        return JsonResponse({"error": _serialize_error(error)}), None
     except DocumentInvalid as invalid:
-        return JsonResponse({"error": serialize_refusal(request, invalid)}, status=422)
+        return JsonResponse({"error": serialize_refusal(request, invalid)}, status=422), None
     except (InputRejected, InvalidValue, NodeFailed) as error:
-        return JsonResponse({"error": _serialize_error(error)}, status=422)
+        return JsonResponse({"error": _serialize_error(error)}, status=422), None
+    return _respond_with_run(run), run
+
+
+def _respond_with_run(run: Run) -> HttpResponse:
     return JsonResponse(build_run_links(run), status=201)
 
 

@@ -14,7 +14,7 @@ from workflows.models import Run, Workflow
 from workflows.services import idempotency, publishing
 
 
-MESSAGE_ID = re.compile(r'name="sys.message_id" value="([^"]+)"')
+MESSAGE_ID = re.compile(r'name="sys.form_id" value="([^"]+)"')
 PAGES = {"workflows:detail": "workflows:say", "workflows:chat": "workflows:chat_say"}
 
 
@@ -47,7 +47,7 @@ def test_message_that_is_sent_twice_starts_one_run_and_leads_to_its_conversation
 ):
     url = reverse(page, args=[published.pk])
     message_id = read_id(text_of(alice.client.get(url)))
-    message = {"query": "Hello", "sys.message_id": message_id}
+    message = {"query": "Hello", "sys.form_id": message_id}
 
     first = send(alice, address, published, **message)
     again = send(alice, address, published, **message)
@@ -66,9 +66,9 @@ def test_message_that_is_sent_twice_starts_one_run_and_leads_to_its_conversation
 def test_same_words_in_another_message_start_another_run(
     alice: Person, published: Workflow, address: str
 ):
-    send(alice, address, published, query="Hello", **{"sys.message_id": "m1"})
-    send(alice, address, published, query="Hello", **{"sys.message_id": "m2"})
-    send(alice, address, published, query="Another", **{"sys.message_id": "m2"})
+    send(alice, address, published, query="Hello", **{"sys.form_id": "m1"})
+    send(alice, address, published, query="Hello", **{"sys.form_id": "m2"})
+    send(alice, address, published, query="Another", **{"sys.form_id": "m2"})
 
     assert len(list_runs(alice)) == 3
 
@@ -78,7 +78,7 @@ def test_message_that_was_refused_may_be_sent_again(
     alice: Person, published: Workflow, address: str
 ):
     files = '[{"id": "00000000-0000-4000-8000-000000000000"}]'  # it takes none
-    message = {"query": "Hello", "sys.message_id": "m1", "files": files}
+    message = {"query": "Hello", "sys.form_id": "m1", "files": files}
 
     answers = [send(alice, address, published, **message) for _ in range(2)]
 
@@ -89,8 +89,10 @@ def test_message_that_was_refused_may_be_sent_again(
 def test_repetition_changes_nothing_while_the_first_message_is_handled(
     alice: Person, published: Workflow, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(idempotency, "_lock", lambda name: False)  # as another transaction holds it
-    message = {"query": "Hello", "sys.message_id": "m1"}
+    # As another transaction holds it, for longer than anybody waits.
+    monkeypatch.setattr(idempotency, "_lock", lambda name: False)
+    monkeypatch.setattr(idempotency, "_wait_for_lock", lambda name, patience: False)
+    message = {"query": "Hello", "sys.form_id": "m1"}
 
     repeated = send(alice, "workflows:say", published, **message)
     without_htmx = send(alice, "workflows:say", published, **message, htmx="")
