@@ -1,52 +1,22 @@
 """Answers that repeat a request: the secret of the connection is removed from them in every encoding."""
 
-import base64
 import gzip
 import json
 import zlib
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import quote, quote_plus
 
 import pytest
 
 from tests.fakes.http_server import FakeHttp, Reply
 from tests.support.steps import check_growth
-from workflows.tools import connections, echoed_secrets
+from tests.workflows.tools.encodings import ENCODINGS, SECRET, encode64
+from workflows.tools import connections, secret_finder
 from workflows.tools.echoed_secrets import REDACTED, build_cleaner
 from workflows.tools.openapi.security import Security
 from workflows.tools.operations import Operation
 
 
-SECRET = "s3cr/et+key=ü?42:pass word"
-
-
-def encode64(raw: bytes) -> str:
-    return base64.b64encode(raw).decode()
-
-
-ENCODINGS: dict[str, Callable[[str], str]] = {
-    "plain": str,
-    "percent": lambda text: quote(text, safe=""),
-    "percent in small letters": lambda text: quote(text, safe="").lower(),
-    "percent of every byte": lambda text: "".join(f"%{byte:02x}" for byte in text.encode()),
-    "percent, and plus for a space": quote_plus,
-    "percent twice": lambda text: quote(quote(text, safe=""), safe=""),
-    "base64": lambda text: encode64(text.encode()),
-    "base64 for addresses": lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
-    "base64 of user and secret": lambda text: encode64(f"user:{text}".encode()),
-    "base64 in an address": lambda text: f"http://x.test/a/{encode64(text.encode())}/b",
-    "base64 of percent": lambda text: encode64(quote(text, safe="").encode()),
-    "base64 twice": lambda text: encode64(encode64(text.encode()).encode()),
-    "hexadecimal": lambda text: text.encode().hex(),
-    "JSON": json.dumps,
-    "JSON in JSON": lambda text: json.dumps(json.dumps({"a": text})),
-    "JSON of every letter": lambda text: "".join(f"\\u{ord(letter):04X}" for letter in text),
-    "HTML": lambda text: "".join(f"&#{ord(letter)};" for letter in text),
-    "gzip in base64": lambda text: encode64(gzip.compress(text.encode(), mtime=0)),
-    "zlib in base64": lambda text: encode64(zlib.compress(f'{{"x-key": "{text}"}}'.encode())),
-}  # fmt: skip
 AROUND = "You sent {} to us, thank you"
 
 
@@ -126,11 +96,11 @@ def test_archives_are_unpacked_to_a_multiple_of_the_answer_only(
         return content
 
     decompressobj = zlib.decompressobj
-    monkeypatch.setattr(echoed_secrets.zlib, "decompressobj", note)
+    monkeypatch.setattr(secret_finder.zlib, "decompressobj", note)
 
     cleaned = build_cleaner(SECRET, Security("bearer"))(text)
 
-    assert sum(unpacked) <= len(text) * echoed_secrets.UNPACKED_PER_LETTER + 1_000
+    assert sum(unpacked) <= len(text) * secret_finder.UNPACKED_PER_LETTER + 1_000
     assert cleaned.endswith(f"{REDACTED} the end")
 
 

@@ -1,5 +1,6 @@
 """The stored secrets of a team, so that what a model writes can be refused if one of them is in it."""
 
+import asyncio
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
@@ -7,11 +8,11 @@ from uuid import UUID
 
 from accounts.tenancy import tenant
 from config.encryption.crypto import decrypt
-from config.redaction import Redactor, build_redactor
 from workflows.engine.language.document import Json
 from workflows.execution.journal.masking import load_secret_values
 from workflows.execution.threads import run_in_thread
 from workflows.models import Credential, RunSubscription, Trigger
+from workflows.tools.secret_finder import SecretFinder
 from workflows.tools.signed_in.secrets import list_sign_in_secrets
 
 
@@ -19,18 +20,19 @@ class StoredSecrets:
     """Implements ``engine.ports.SecretPort`` for one attempt at a run, which reads the secrets when it first asks."""
 
     def __init__(self, team_id: UUID, workflow_id: UUID) -> None:
-        self._load = partial(_build_redactor, team_id, workflow_id)
-        self._redactor: Redactor | None = None
+        self._load = partial(_build_finder, team_id, workflow_id)
+        self._finder: SecretFinder | None = None
 
     async def is_in(self, value: Json) -> bool:
-        if self._redactor is None:
-            self._redactor = await run_in_thread(self._load)
-        return bool(self._redactor.redact(value) != value)
+        """Return whether one of them is in the value. A long text is read in a thread, as other runs go on meanwhile."""
+        if self._finder is None:
+            self._finder = await run_in_thread(self._load)
+        return await asyncio.to_thread(self._finder.is_in, value)
 
 
-def _build_redactor(team_id: UUID, workflow_id: UUID) -> Redactor:
+def _build_finder(team_id: UUID, workflow_id: UUID) -> SecretFinder:
     with tenant([team_id]):
-        return build_redactor(_iter_secrets(team_id, workflow_id))
+        return SecretFinder(_iter_secrets(team_id, workflow_id))
 
 
 def _iter_secrets(team_id: UUID, workflow_id: UUID) -> Iterator[str]:

@@ -10,6 +10,7 @@ from accounts.tenancy import tenant
 from config.encryption.crypto import encrypt
 from tests.factories.workflows import make_provider, make_workflow
 from tests.support.cast import Cast
+from tests.workflows.tools.encodings import ENCODINGS, SECRET
 from workflows.execution.ports.stored_secrets import StoredSecrets
 from workflows.models import RunSubscription, Trigger, WorkflowSecret
 
@@ -55,3 +56,20 @@ def test_secrets_of_the_team_and_the_workflow_are_recognized_in_every_form(cast:
     recognized = {text: is_in({"value": [f"It is {text}."]}) for text in (*FORMS, OTHER, "tea")}
 
     assert recognized == {**dict.fromkeys(FORMS, True), OTHER: False, "tea": False}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("secret", [KEY, SECRET])
+def test_secret_is_recognized_in_every_encoding(cast: Cast, secret: str) -> None:
+    make_provider(cast.alice, secret=secret)
+    is_in = async_to_sync(StoredSecrets(cast.team_a.pk, make_workflow(cast.alice).pk).is_in)
+
+    missed = [
+        name
+        for name, encode in ENCODINGS.items()
+        if not is_in({"content": [f"Keep this: {encode(secret)}, please"]})
+        or not is_in({encode(secret): 1})
+    ]
+
+    assert missed == []
+    assert not is_in({name: encode("tea, at five o'clock") for name, encode in ENCODINGS.items()})
