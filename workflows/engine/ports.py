@@ -250,6 +250,15 @@ class ModelPort(Protocol):
         ...
 
 
+@runtime_checkable
+class EstimatePort(Protocol):
+    """A model port that can tell what a call will cost at most."""
+
+    async def estimate(self, request: ModelRequest) -> Usage | None:
+        """Return the tokens of the prompt and of the longest answer, and their cost; None if no length is set."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class RerankRequest:
     """Documents whose relevance to a query a model is to score, and how many of the best ones are needed."""

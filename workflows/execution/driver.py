@@ -24,12 +24,8 @@ from workflows.engine.runtime.partial_runs import select_missing_node_steps
 from workflows.engine.runtime.run_request import RunControl, RunResult, RunStart
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
 from workflows.engine.runtime.waits import Answer, get_reason
-from workflows.engine.sub_workflows.spending import (
-    Spending,
-    SpendingLimits,
-    limit_model,
-    sum_recorded,
-)
+from workflows.engine.sub_workflows.spending import Spending, limit_model, sum_recorded
+from workflows.engine.sub_workflows.spending_limits import SpendingLimits
 from workflows.engine.testing.mocks import Mocks
 from workflows.execution import claims
 from workflows.execution.claims import Claim
@@ -55,7 +51,8 @@ from workflows.execution.ports.adapters import (
     clear_notes,
     record_run_start,
 )
-from workflows.execution.ports.children import ChildDriver, ChildRuns
+from workflows.execution.ports.children import ChildDriver, ChildRuns, parse_shares
+from workflows.execution.ports.shares import StoredShares
 from workflows.execution.ports.workflow_tools import WorkflowTools
 from workflows.execution.questions.mail import has_mail, mail_questions
 from workflows.execution.rounds.collecting import DistributedRounds
@@ -196,7 +193,12 @@ class _Attempt:
         missing_steps = [] if debug.part.is_whole else select_missing_node_steps(plan, history)
         start = self._build_start()
         pause_control = run_options.build_pause_control(claim, debug, rows)
-        spending = Spending(start.spending_limits, sum_recorded(history))
+        spending = Spending(
+            start.spending_limits,
+            sum_recorded(history),
+            shares=start.shares,
+            port=StoredShares(self.execution.claim),
+        )
         ports = self._build_ports(spending, is_limited=bool(start.spending_limits))
         run_plan = partial(
             self._get_executor(),
@@ -289,6 +291,7 @@ class _Attempt:
             steps_setting="the server's RUN_MAX_STEPS",
             timeout_seconds=run_options.get_time_limit(claim),
             spending_limits=SpendingLimits.from_json(claim.row.get("spending_limits")),
+            shares=parse_shares(claim.row.get("spending_limits")),
         )
 
     def _list_untrusted(self) -> Collection[str]:

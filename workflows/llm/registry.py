@@ -22,6 +22,7 @@ from workflows.engine.ports import (
     RerankPort,
     RerankRequest,
     RerankResult,
+    Usage,
 )
 from workflows.engine.tool_calls import ToolCall
 from workflows.llm.config import OFFLINE, OPENAI_COMPATIBLE, ProviderConfig, normalize_name
@@ -29,6 +30,7 @@ from workflows.llm.directory import Mapping as ModelMapping
 from workflows.llm.directory import ModelDirectory, Resolution
 from workflows.llm.measuring import measure_call
 from workflows.llm.offline import OfflineModels
+from workflows.llm.tokens import estimate_request
 
 
 T = TypeVar("T")
@@ -40,6 +42,7 @@ Factory = Callable[[ProviderConfig], ModelPort]
 # Waits until the provider may be called once more, and counts the call while the context is open.
 OpenSlot = Callable[[ProviderConfig], AbstractAsyncContextManager[None]]
 
+_LENGTH_PARAMETERS: Final = ("max_tokens", "max_completion_tokens")
 _RETRY_SECONDS: Final = 0.5  # before the first retry; each further one waits twice as long
 # A request isn't repeated if the provider asks for a longer wait.
 _MAX_RETRY_SECONDS: Final = 60.0
@@ -126,6 +129,23 @@ class TeamModels:
                 failed = (*failed, _describe_failure(request, candidate, failure))
             else:
                 return
+
+    async def estimate(self, request: ModelRequest) -> Usage | None:
+        """Return the tokens and the cost of the longest answer of any model that may be asked; None if one has no limit."""
+        candidates = self.directory.list_candidates(
+            request.provider, request.model, request.fallback
+        )
+        usages = [_estimate(request, candidate) for candidate in candidates]
+        highest = Usage()
+        for usage in usages:
+            if usage is None:
+                return None
+            highest = Usage(
+                max(highest.prompt_tokens, usage.prompt_tokens),
+                max(highest.completion_tokens, usage.completion_tokens),
+                max(highest.cost or 0.0, usage.cost or 0.0),
+            )
+        return highest
 
     async def _ask(
         self,
@@ -280,10 +300,25 @@ def _describe_failure(
 def _address_request(request: ModelRequest, model: str, config: ProviderConfig) -> ModelRequest:
     """Return the request to the model that answers, with the provider's length limit if it has none."""
     params = request.params
-    has_limit = any(params.get(name) for name in ("max_tokens", "max_completion_tokens"))
+    has_limit = any(params.get(name) for name in _LENGTH_PARAMETERS)
     if config.max_tokens and not has_limit:
         params = {**params, "max_tokens": config.max_tokens}
     return replace(request, model=model, params=params)
+
+
+def _estimate(request: ModelRequest, candidate: Resolution) -> Usage | None:
+    config = candidate.config
+    if config is None:
+        return None
+    params = _address_request(request, candidate.model, config).params
+    lengths = [params[name] for name in _LENGTH_PARAMETERS if isinstance(params.get(name), int)]
+    if not lengths:
+        return None
+    usage, price = (
+        Usage(estimate_request(request), max(lengths)),
+        config.find_price(candidate.model),
+    )
+    return replace(usage, cost=price.compute_cost(usage)) if price is not None else usage
 
 
 def build_port(config: ProviderConfig) -> ModelPort:

@@ -139,6 +139,9 @@ class Run(Personal):
     rounds = VerbatimJSONField(_("rounds"), null=True, blank=True)
     # What the agent that called the workflow of a child run has left for it; null if there is no limit.
     spending_limits = VerbatimJSONField(_("spending limits"), null=True, blank=True)
+    # Of a start: what the calls of models below it have spent and reserved of what they share. See
+    # ``execution.ports.shares``. Null until one reserves something.
+    shares = VerbatimJSONField(_("shares"), null=True, blank=True)
     # Whether the inputs of a child run, or the outputs of any run, may contain untrusted content.
     has_untrusted_inputs = models.BooleanField(
         _("has untrusted inputs"), default=False, db_default=False

@@ -1,15 +1,26 @@
 """A worker holds all runs below an agent to what the agent has left, and an approval to the call that was shown."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from itertools import pairwise
+from threading import Barrier
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
+from django.db import connection
+from django.utils import timezone
 
 from accounts.tenancy import tenant
-from tests.factories.workflows import make_version, make_workflow
+from tests.factories.workflows import make_run, make_version, make_workflow
 from tests.fakes.openai_server import Answer, Call, FakeOpenAI, Request
 from tests.support.cast import Cast, Person
+from workflows.engine.ports import Usage
+from workflows.engine.sub_workflows.shares import Amount, Share
+from workflows.engine.sub_workflows.spending_limits import SpendingLimits
+from workflows.execution.claims import Claim
+from workflows.execution.ports.shares import StoredShares
 from workflows.execution.worker import Worker
 from workflows.models import Run, Workflow
 from workflows.services import credentials
@@ -117,3 +128,142 @@ def test_runs_below_an_agent_make_no_call_beyond_its_limit(
     [name] = limits
     assert below[0].spending_limits[name] == pytest.approx(limits[name] * 4 / 5)
     assert below[1].spending_limits[name] == pytest.approx(limits[name] * 3 / 5)
+
+
+def answer_with_all(request: Request) -> Answer:
+    """Call the first tool four times at once as long as there is any."""
+    tools = request.body.get("tools") or []
+    name = tools[0]["function"]["name"] if tools else ""
+    calls = [Call(name, id=f"call-{number}") for number in range(4)] if tools else []
+    return Answer("So be it.", calls=calls, usage=(0, TOKENS))
+
+
+def make_branches(person: Person, name: str, *nodes: dict[str, Any]) -> Workflow:
+    """Return a published workflow whose nodes begin at the same moment."""
+    start = {"id": "start", "data": {"type": "start", "title": "Start", "variables": []}}
+    outputs = [{"variable": "text", "value_selector": [nodes[0]["id"], "text"]}]
+    end = {"id": "end", "data": {"type": "end", "title": "End", "outputs": outputs}}
+    edges = [
+        {"id": f"{source}-{target}", "source": source, "target": target}
+        for each in nodes
+        for source, target in (("start", each["id"]), (each["id"], "end"))
+    ]
+    document = {"version": "0.1.0", "nodes": [start, *nodes, end], "edges": edges}
+    workflow = make_workflow(person, name, document)
+    make_version(person, workflow)
+    change_tool_settings(person.principal, workflow=workflow, is_tool=True)
+    return workflow
+
+
+def limit_answer(node: dict[str, Any]) -> dict[str, Any]:
+    """Return the node with the length of its answers set, so that they have a highest price."""
+    model = {**MODEL, "completion_params": {"max_tokens": TOKENS}}
+    return {**node, "data": {**node["data"], "model": model}}
+
+
+def run_below(cast: Cast, worker: Worker, asks: list[dict[str, Any]], **limits: Any) -> Run:
+    """Run an agent that calls four workflows at once, whose branches ask the model at once."""
+    inner = make_branches(cast.alice, "Inner", *asks)
+    outer = make_published(cast.alice, "Outer", agent(inner.slug, **limits), output="agent")
+    run = start_run(cast.alice.principal, workflow=outer, inputs={})
+    worker.execute_run(run.pk)
+    with tenant([cast.team_a.pk]):
+        return Run.objects.unscoped().get(pk=run.pk)
+
+
+@pytest.mark.parametrize("limits", [{"max_cost": 0.1}, {"max_tokens": 5 * TOKENS}])
+def test_calls_at_once_below_an_agent_share_its_limit(
+    cast: Cast, model: FakeOpenAI, worker: Worker, limits: dict[str, Any]
+) -> None:
+    model.script(answer_with_all)
+
+    run = run_below(cast, worker, list(map(ask, range(5))), **limits)
+
+    assert (run.status, run.error) == ("succeeded", "")
+    assert len(model.requests) == 5 + 1  # and the last answer of the agent
+    [account] = run.shares.values()
+    assert (account["tokens"], account["reserved"]) == (4 * TOKENS, {})
+    with tenant([cast.team_a.pk]):
+        below = list(Run.objects.unscoped().filter(parent=run))
+    assert all("is used up" in each.error for each in below)
+
+
+def test_calls_whose_answers_have_a_length_are_made_at_once(
+    cast: Cast, model: FakeOpenAI, worker: Worker
+) -> None:
+    """Four fit into what is left. Each is answered when all four have come."""
+    together = Barrier(4)
+
+    def answer_together(request: Request) -> Answer:
+        if request.body.get("max_tokens"):
+            together.wait(120)
+        return answer_with_all(request)
+
+    model.script(answer_together)
+
+    run = run_below(cast, worker, [limit_answer(ask(number)) for number in range(5)], max_cost=0.1)
+
+    assert (run.status, together.broken) == ("succeeded", False)
+    assert len(model.requests) == 5 + 1
+
+
+def make_claim(person: Person, parent: Run | None = None, **fields: Any) -> Claim:
+    """Return the claim of a run that a worker executes."""
+    lease = timezone.now() + timedelta(minutes=1)
+    values = {"status": "running", "attempt": 1, "lease_until": lease, **fields}
+    workflow = parent.workflow if parent else make_workflow(person)
+    run = make_run(person, workflow, parent=parent, **values)
+    return Claim(run.pk, run.team_id, run.attempt, 0, 0.0, {})
+
+
+SHARE = Share("calls", SpendingLimits(max_cost=1.0))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"lease_until": timezone.now() - timedelta(days=1)},  # its worker was killed
+        {"attempt": 2},  # and another one has taken the run over
+        {"status": "stopped", "finished_at": timezone.now(), "lease_until": None},
+    ],
+)
+def test_what_a_lost_attempt_has_reserved_is_given_back(cast: Cast, fields: dict[str, Any]) -> None:
+    lost, waiting = (StoredShares(make_claim(cast.alice, load_start(cast))) for _ in range(2))
+    reserve = async_to_sync(waiting.reserve)
+    call = async_to_sync(lost.reserve)([SHARE], Amount())
+    assert not waiting._try_to_reserve([SHARE], "waits", Amount())
+    with tenant([cast.team_a.pk]):
+        Run.objects.unscoped().filter(pk=lost.claim.run_id).update(**fields)
+
+    granted = reserve([SHARE], Amount())
+
+    assert granted.startswith(f"{waiting.claim.run_id} 1 ")
+    async_to_sync(lost.settle)([SHARE], call, Usage(cost=0.5))  # it comes too late
+    async_to_sync(waiting.settle)([SHARE], granted, Usage(cost=0.25))
+    async_to_sync(waiting.settle)([SHARE], granted, Usage(cost=0.25))  # an outage repeats it
+    with tenant([cast.team_a.pk]):
+        start = Run.objects.unscoped().get(parent=None)
+    assert start.shares == {"calls": {"tokens": 0, "cost": 0.25, "reserved": {}}}
+
+
+def load_start(cast: Cast) -> Run:
+    """Return the run that somebody started, which the others are below."""
+    with tenant([cast.team_a.pk]):
+        start = Run.objects.unscoped().filter(parent=None).select_related("workflow").first()
+    return start or make_run(cast.alice, make_workflow(cast.alice), status="running", attempt=1)
+
+
+def test_many_attempts_at_once_reserve_no_more_than_there_is(cast: Cast) -> None:
+    start = load_start(cast)
+    ports = [StoredShares(make_claim(cast.alice, start)) for _ in range(6)]
+    together = Barrier(len(ports))
+
+    def try_to_reserve(port: StoredShares) -> bool:
+        try:
+            together.wait(120)
+            return port._try_to_reserve([SHARE], f"{port.claim.run_id} 1 a", Amount(1, 0.3))
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(ports)) as pool:
+        assert sorted(pool.map(try_to_reserve, ports)) == [False] * 3 + [True] * 3

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import astuple
 from typing import Any
 
 import pytest
@@ -9,8 +10,16 @@ import pytest
 from config import plugins
 from tests.fakes.openai_server import Answer, Call, Failure, FakeOpenAI
 from workflows.engine.errors import ModelFailed, ModelNeeded
-from workflows.engine.ports import Message, ModelChunk, ModelRequest, ModelSource, Origin
-from workflows.llm.config import ProviderConfig, normalize_name
+from workflows.engine.ports import (
+    FallbackModel,
+    Message,
+    ModelChunk,
+    ModelRequest,
+    ModelSource,
+    Origin,
+    Usage,
+)
+from workflows.llm.config import Price, ProviderConfig, normalize_name
 from workflows.llm.directory import Mapping, ModelDirectory
 from workflows.llm.offline import OfflineModels
 from workflows.llm.openai_compatible import OpenAICompatible
@@ -288,3 +297,36 @@ def test_limit_of_a_provider_is_sent_unless_the_request_has_one(server: FakeOpen
     asyncio.run(ask())
 
     assert [request.body["max_tokens"] for request in server.requests] == [256, 9]
+
+
+CHEAP = ProviderConfig("cheap", prices={"*": Price(1.0, 2.0)})
+DEAR = ProviderConfig("dear", prices={"*": Price(10.0, 20.0)}, max_tokens=300)
+FREE = ProviderConfig("free", max_tokens=100)
+
+
+@pytest.mark.parametrize(
+    ("provider", "params", "fallback", "expected"),
+    [
+        ("cheap", {}, None, None),  # nothing says how long an answer may become
+        ("cheap", {"max_tokens": 200}, None, Usage(14, 200, 0.000414)),
+        ("cheap", {"max_completion_tokens": 200}, None, Usage(14, 200, 0.000414)),
+        ("dear", {}, None, Usage(14, 300, 0.00614)),
+        ("free", {}, None, Usage(14, 100, 0.0)),
+        # Whichever of the two answers, it costs no more.
+        ("cheap", {"max_tokens": 200}, FallbackModel("dear", "m"), Usage(14, 200, 0.00414)),
+        ("dear", {}, FallbackModel("cheap", "m"), None),
+        ("nobody", {"max_tokens": 200}, None, None),
+    ],
+)
+def test_highest_cost_of_a_call_is_estimated_from_the_length_of_its_answer(
+    provider: str, params: dict[str, Any], fallback: FallbackModel | None, expected: Usage | None
+) -> None:
+    models = TeamModels([CHEAP, DEAR, FREE])
+    messages = (Message("user", "x" * 40),)
+    request = ModelRequest(
+        provider, "m", messages, Origin("r", "n", "k"), params=params, fallback=fallback
+    )
+
+    usage = asyncio.run(models.estimate(request))
+
+    assert usage == (expected and Usage(*astuple(expected)[:2], pytest.approx(expected.cost)))

@@ -10,7 +10,8 @@ from workflows.engine.ports import Usage
 from workflows.engine.runtime.events import RunFinished
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord, Write
 from workflows.engine.runtime.waits import OpenWait
-from workflows.engine.sub_workflows.spending import NO_LIMITS, SpendingLimits
+from workflows.engine.sub_workflows.shares import Share
+from workflows.engine.sub_workflows.spending_limits import NO_LIMITS, SpendingLimits
 
 
 MAX_STEPS = 500
@@ -33,6 +34,7 @@ class RunStart:
     steps_setting: str = "max_steps"  # the setting that raises the limit, for the error message
     timeout_seconds: float | None = MAX_SECONDS
     spending_limits: SpendingLimits = NO_LIMITS  # from the agent that called this workflow, if any
+    shares: tuple[Share, ...] = ()  # of that agent, and of those around it
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,9 @@ from workflows.engine.sub_workflows.children import (
 )
 from workflows.engine.sub_workflows.form import check_call
 from workflows.engine.sub_workflows.merging import add_merged_names
-from workflows.engine.sub_workflows.spending import Spending, SpendingLimits, limit_model
+from workflows.engine.sub_workflows.shares import Share
+from workflows.engine.sub_workflows.spending import Spending, limit_model
+from workflows.engine.sub_workflows.spending_limits import SpendingLimits
 from workflows.engine.sub_workflows.tools import LocalWorkflowTools
 from workflows.engine.testing.mocks import Mocks
 from workflows.engine.tool_calls import ToolPort
@@ -169,6 +171,7 @@ class WorkflowRunner:
         is_untrusted: bool,
         is_chosen: bool,
         limits: SpendingLimits,
+        shares: tuple[Share, ...],
         runs_below: RunsBelow,
     ) -> "RunHandle":
         """Start a run that another run called. Raises InputRejected before anything has run."""
@@ -185,6 +188,7 @@ class WorkflowRunner:
             max_steps=self._max_steps,
             timeout_seconds=self._timeout_seconds,
             spending_limits=limits,
+            shares=shares,
         )
         return self._begin(start, runs_below)
 
@@ -204,7 +208,7 @@ class WorkflowRunner:
         )
 
     def _begin(self, start: RunStart, runs_below: RunsBelow) -> "RunHandle":
-        spending = Spending(start.spending_limits)
+        spending = Spending(start.spending_limits, shares=start.shares, port=runs_below.shares)
         ports = self._build_ports(start, spending, runs_below)
         return RunHandle(
             self.plan, start, ports, self._mocks, spending=spending, runs_below=runs_below

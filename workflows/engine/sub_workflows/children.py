@@ -12,6 +12,7 @@ from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
 from workflows.engine.runtime.waits import Answer, StepWaiting, Wait
 from workflows.engine.sub_workflows.form import build_call_outputs
+from workflows.engine.sub_workflows.shares import LocalShares
 from workflows.engine.sub_workflows.spending import Spending
 
 
@@ -89,12 +90,13 @@ class LocalChildren:
 
 @dataclass(slots=True)
 class RunsBelow:
-    """The runs that one start has begun, at every depth, and the steps that they have made."""
+    """The runs that one start has begun, at every depth, the steps that they have made, and what they share."""
 
     count: int = 0
     limit: int = MAX_RUNS_BELOW
     steps: int = 0
     step_limit: int = MAX_STEPS_BELOW
+    shares: LocalShares = field(default_factory=LocalShares)
 
     def add(self, name: str) -> None:
         """Count one more. Raise NestingNotAllowed if it is one too many."""
@@ -175,6 +177,7 @@ class LocalSubWorkflows:
             is_untrusted=is_untrusted,
             is_chosen=is_chosen,
             limits=self.spending.get_left(),
+            shares=self.spending.list_shares(),
             runs_below=self.runs_below,
         )
 

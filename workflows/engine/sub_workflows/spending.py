@@ -1,18 +1,19 @@
 """What a run may spend: the tokens and the money that an agent above it has left when it starts the run.
 
 An agent's limits hold for the workflows that it calls, too, and for those that these call. Each such run counts the calls
-of its models, and what the runs below it have spent, and makes no further call once its share is used up.
+of its models, and what the runs below it have spent, and makes no further call once its share is used up. Calls that go
+on at the same time reserve what they may cost, see ``shares``.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Final
 
-from workflows.engine.errors import LimitReached
 from workflows.engine.language.document import Json
 from workflows.engine.ports import (
+    EstimatePort,
     ModelChunk,
     ModelPort,
     ModelRequest,
@@ -22,67 +23,49 @@ from workflows.engine.ports import (
     Usage,
 )
 from workflows.engine.runtime.step_records import StepRecord
+from workflows.engine.sub_workflows.shares import Amount, Share, SharePort, check_spending
+from workflows.engine.sub_workflows.spending_limits import NO_LIMITS, SpendingLimits
 
 
-@dataclass(frozen=True, slots=True)
-class SpendingLimits:
-    """The limits of a run with everything below it. None is no limit."""
-
-    max_tokens: int | None = None
-    max_cost: float | None = None  # USD
-
-    def __bool__(self) -> bool:
-        return self.max_tokens is not None or self.max_cost is not None
-
-    def choose_lower(self, other: "SpendingLimits") -> "SpendingLimits":
-        tokens = [each for each in (self.max_tokens, other.max_tokens) if each is not None]
-        costs = [each for each in (self.max_cost, other.max_cost) if each is not None]
-        return SpendingLimits(min(tokens, default=None), min(costs, default=None))
-
-    def subtract(self, usage: Usage) -> "SpendingLimits":
-        """Return what is left of the limits."""
-        tokens, cost = self.max_tokens, self.max_cost
-        return SpendingLimits(
-            None if tokens is None else max(tokens - usage.total_tokens, 0),
-            None if cost is None else max(cost - (usage.cost or 0.0), 0.0),
-        )
-
-    def find_reached(self, usage: Usage) -> str | None:
-        """Return the name of the limit that the usage has reached, if any."""
-        if self.max_tokens is not None and usage.total_tokens >= self.max_tokens:
-            return "max_tokens"
-        if self.max_cost is not None and (usage.cost or 0.0) >= self.max_cost:
-            return "max_cost"
-        return None
-
-    def to_json(self) -> dict[str, Json]:
-        return {"max_tokens": self.max_tokens, "max_cost": self.max_cost}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Json] | None) -> "SpendingLimits":
-        return cls(value["max_tokens"], value["max_cost"]) if value else NO_LIMITS
-
-
-NO_LIMITS: Final = SpendingLimits()
-# What the agent that makes a call now has left for it.
+# What the agent that makes a call now has left for it, and what it shares with the other calls that it makes now.
 _LEFT_FOR_CALL: ContextVar[SpendingLimits] = ContextVar("left_for_call", default=NO_LIMITS)
+_SHARES_OF_CALL: ContextVar[tuple[Share, ...]] = ContextVar("shares_of_call", default=())
 
 
 @contextmanager
-def leave_for_call(limits: SpendingLimits) -> Iterator[None]:
-    """Let the runs that are started in the block spend at most this much."""
+def leave_for_call(limits: SpendingLimits, share: Share | None = None) -> Iterator[None]:
+    """Let the runs that are started in the block spend at most this much, and of the share what others don't spend."""
     token = _LEFT_FOR_CALL.set(limits.choose_lower(_LEFT_FOR_CALL.get()))
+    more = (share,) if share is not None and share.limits else ()
+    shares_token = _SHARES_OF_CALL.set((*_SHARES_OF_CALL.get(), *more))
     try:
         yield
     finally:
+        _SHARES_OF_CALL.reset(shares_token)
         _LEFT_FOR_CALL.reset(token)
 
 
-class Spending:
-    """What a run and those below it have spent of its limits."""
+@dataclass(frozen=True, slots=True)
+class CallInProgress:
+    """A call of a model, and what it has reserved, if anything."""
 
-    def __init__(self, limits: SpendingLimits = NO_LIMITS, usage: Usage | None = None) -> None:
+    shares: tuple[Share, ...] = ()
+    id: str = ""
+
+
+class Spending:
+    """What a run and those below it have spent of its limits, and the shares that it has with others."""
+
+    def __init__(
+        self,
+        limits: SpendingLimits = NO_LIMITS,
+        usage: Usage | None = None,
+        *,
+        shares: Iterable[Share] = (),
+        port: SharePort | None = None,
+    ) -> None:
         self._limits, self.usage = limits, usage or Usage()
+        self._shares, self.port = tuple(shares), port
 
     def add(self, usage: Usage) -> None:
         self.usage += usage
@@ -100,14 +83,29 @@ class Spending:
         """Return what a run that is started now may spend."""
         return self._limits.subtract(self.usage).choose_lower(_LEFT_FOR_CALL.get())
 
+    def list_shares(self) -> tuple[Share, ...]:
+        """Return the shares that a run that is started now has, the outermost one first."""
+        shares = {share.key: share for share in (*self._shares, *_SHARES_OF_CALL.get())}
+        return tuple(shares.values())
+
     def check(self) -> None:
         """Raise LimitReached if nothing is left."""
-        reached = self._limits.find_reached(self.usage)
-        if reached is not None:
-            limit = getattr(self._limits, reached)
-            raise LimitReached(
-                f"{reached} of the agent that called this workflow is used up: {limit:g} were left for it"
-            )
+        check_spending(self._limits, self.usage)
+
+    async def begin_call(self, amount: Amount) -> CallInProgress:
+        """Reserve the amount, when others have left it. Raises LimitReached if nothing is left."""
+        self.check()
+        shares = self.list_shares()
+        if self.port is None or not shares:
+            return CallInProgress()
+        return CallInProgress(shares, await self.port.reserve(shares, amount))
+
+    async def end_call(self, call: CallInProgress, usage: Usage | None) -> None:
+        """Count what the call has spent, also if its caller was cancelled."""
+        if usage is not None:
+            self.add(usage)
+        if self.port is not None and call.id:
+            await asyncio.shield(self.port.settle(call.shares, call.id, usage or Usage()))
 
 
 def sum_recorded(records: Iterable[StepRecord]) -> Usage:
@@ -136,7 +134,7 @@ class LimitedModel:
         self._model, self._spending = model, spending
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        self._spending.check()
+        call = await self._spending.begin_call(await self._estimate(request))
         usage: Usage | None = None
         chunks = self._model.stream(request)
         try:
@@ -144,13 +142,18 @@ class LimitedModel:
                 usage = chunk.usage or usage
                 yield chunk
         finally:
-            if usage is not None:
-                self._spending.add(usage)
+            await self._spending.end_call(call, usage)
             close = getattr(
                 chunks, "aclose", None
             )  # of a generator, which the caller may have left early
             if close is not None:
                 await close()
+
+    async def _estimate(self, request: ModelRequest) -> Amount:
+        if not self._spending.list_shares():
+            return Amount()  # nobody asks
+        model: object = self._model
+        return Amount.of(await model.estimate(request) if isinstance(model, EstimatePort) else None)
 
 
 class LimitedRerankModel(LimitedModel):
@@ -161,10 +164,13 @@ class LimitedRerankModel(LimitedModel):
         self._reranker = reranker
 
     async def rerank(self, request: RerankRequest) -> RerankResult:
-        self._spending.check()
-        result = await self._reranker.rerank(request)
-        if result.usage is not None:
-            self._spending.add(result.usage)
+        call = await self._spending.begin_call(Amount())
+        usage: Usage | None = None
+        try:
+            result = await self._reranker.rerank(request)
+            usage = result.usage
+        finally:
+            await self._spending.end_call(call, usage)
         return result
 
 

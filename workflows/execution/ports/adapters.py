@@ -24,6 +24,7 @@ from workflows.engine.language.document import Json
 from workflows.engine.memory_ports import FullMemoryPort
 from workflows.engine.ports import (
     CodePort,
+    EstimatePort,
     HttpPort,
     ModelChunk,
     ModelPort,
@@ -33,6 +34,7 @@ from workflows.engine.ports import (
     RerankRequest,
     RerankResult,
     TemplatePort,
+    Usage,
 )
 from workflows.engine.runtime.local_ports import SystemClock
 from workflows.engine.tool_calls import ToolPort
@@ -242,6 +244,10 @@ class LazyModels:
         if not isinstance(port, RerankPort):
             raise RerankUnavailable
         return await port.rerank(request)
+
+    async def estimate(self, request: ModelRequest) -> Usage | None:
+        port: object = await self._get_port()
+        return await port.estimate(request) if isinstance(port, EstimatePort) else None
 
     async def _get_port(self) -> ModelPort:
         if self._port is None:

@@ -8,7 +8,7 @@ waits for itself. A later attempt at the parent finds the child by the key of it
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
@@ -37,7 +37,9 @@ from workflows.engine.sub_workflows.children import (
     count_call,
 )
 from workflows.engine.sub_workflows.form import build_call_outputs, check_call
-from workflows.engine.sub_workflows.spending import NO_LIMITS, Spending, SpendingLimits
+from workflows.engine.sub_workflows.shares import Share
+from workflows.engine.sub_workflows.spending import Spending
+from workflows.engine.sub_workflows.spending_limits import NO_LIMITS, SpendingLimits
 from workflows.execution import claims
 from workflows.execution.claims import Claim
 from workflows.execution.db import Database
@@ -104,6 +106,7 @@ class ChildRuns:
                 is_untrusted=is_untrusted,
                 is_chosen=is_chosen,
                 limits=self.spending.get_left(),
+                shares=self.spending.list_shares(),
             )
             child = await claims.find_child(self.driver.db, self.claim, key)
         if child is None:
@@ -168,6 +171,7 @@ def start_child(
     is_untrusted: bool,
     is_chosen: bool = False,
     limits: SpendingLimits = NO_LIMITS,
+    shares: Sequence[Share] = (),
 ) -> None:
     """Create the child run in the parent's team, unless another attempt has done so.
 
@@ -182,7 +186,7 @@ def start_child(
         child = _build_run(claim, workflow, key)
         child.inputs, child.has_untrusted_inputs = checked_inputs, is_untrusted
         child.is_chosen_by_untrusted = is_chosen
-        child.spending_limits = limits.to_json() if limits else None
+        child.spending_limits = dump_limits(limits, shares)
         merged = find_merged(principal, workflow, document)
         child.system |= build_stream_system(workflow, merged)
         if query is not None:
@@ -204,6 +208,19 @@ def start_child(
         # An attempt that lost the parent, but did not know it yet, was faster.
         if not _is_started(claim, key):
             raise
+
+
+def dump_limits(limits: SpendingLimits, shares: Sequence[Share]) -> dict[str, Json] | None:
+    """Return what a run may spend, as its row has it; None if there is no limit."""
+    if not limits:
+        return None
+    values = {"shares": [share.to_json() for share in shares]} if shares else {}
+    return {**limits.to_json(), **values}
+
+
+def parse_shares(value: Mapping[str, Json] | None) -> tuple[Share, ...]:
+    """Return the shares among the limits of a run."""
+    return tuple(map(Share.from_json, (value or {}).get("shares", ())))
 
 
 def _count_start(claim: Claim, name: str) -> None:

@@ -11,7 +11,7 @@ from tests.factories.workflows import document, make_journal, make_run, make_ver
 from tests.support.cast import Cast, Person
 from tests.workflows.usage.test_counting import add_call, make_ended
 from workflows.engine.errors import NestingNotAllowed
-from workflows.engine.sub_workflows.spending import SpendingLimits
+from workflows.engine.sub_workflows.spending_limits import SpendingLimits
 from workflows.execution.claims import Claim
 from workflows.execution.ports.children import load_cost, start_child
 from workflows.models import Run, Workflow

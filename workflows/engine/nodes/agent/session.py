@@ -7,6 +7,7 @@ recorded results of the calls before it, so that a repeated attempt makes the sa
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from workflows.engine.errors import ModelFailed, NodeFailed, PortMissing
@@ -61,7 +62,9 @@ from workflows.engine.runtime.step_parts import PartResult, StepParts
 from workflows.engine.runtime.step_records import StepError
 from workflows.engine.runtime.waits import FORGETS_FOR_OUTSIDE, TAKES_MEMORY_OUTSIDE
 from workflows.engine.sub_workflows.children import ROUND_KIND
-from workflows.engine.sub_workflows.spending import SpendingLimits, leave_for_call
+from workflows.engine.sub_workflows.shares import Share
+from workflows.engine.sub_workflows.spending import leave_for_call
+from workflows.engine.sub_workflows.spending_limits import SpendingLimits
 from workflows.engine.text_rendering import as_text
 from workflows.engine.tool_calls import ToolCall, ToolResult, ToolSpec
 
@@ -364,7 +367,9 @@ class AgentSession:
     async def _call_together(self, calls: Sequence[PreparedCall]) -> list[ToolResult]:
         """Make the calls of one group. Return their results in the same order, whichever ended first."""
         calls = [self._ask(call) if self._asks_person(call) else call for call in calls]
-        recorded = await run_together(calls, self._record_call)
+        key = f"{self.ctx.origin.idempotency_key}:{calls[0].part}"
+        share = Share(key, self._get_spending_left())
+        recorded = await run_together(calls, partial(self._record_call, share=share))
         self._group_usage = Usage()  # it is counted with the results
         self.seconds += get_duration([outputs["seconds"] for outputs in recorded])
         return [self._add_result(*each) for each in zip(calls, recorded, strict=True)]
@@ -422,7 +427,8 @@ class AgentSession:
             self.rounds[-1].calls.append(record)
         return replace(result, text=render_for_model(outcome))
 
-    async def _record_call(self, prepared: PreparedCall) -> Mapping[str, Any]:
+    async def _record_call(self, prepared: PreparedCall, *, share: Share) -> Mapping[str, Any]:
+        """Make the call, or take its result from an earlier attempt. ``share`` is that of the calls made together."""
         clock, limit = self.ctx.ports.clock, self.get_seconds_left()
         tool, name = prepared.tool, prepared.name
 
@@ -433,7 +439,7 @@ class AgentSession:
             elif await has_secret(self.ctx, prepared.arguments):
                 outcome = build_error(SECRET_REFUSED)
             else:
-                with leave_for_call(self._get_spending_left()):
+                with leave_for_call(self._get_spending_left(), share):
                     outcome = await call_in_time(tool, prepared.arguments, origin, limit)
                 self._group_usage += outcome.usage
             seconds = clock.monotonic() - started
