@@ -11,6 +11,7 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import get_script_prefix
 from ninja.decorators import decorate_view
 from ninja.operation import Operation
 from ninja.utils import contribute_operation_callback
@@ -99,14 +100,18 @@ def store_first_answer(request: HttpRequest, schema: Any, value: object) -> None
 
 
 def compute_digest(request: HttpRequest) -> str:
-    """Return the digest of method, address and body; the order of a body's keys doesn't matter."""
+    """Return the digest of method, address and body; the order of a body's keys doesn't matter.
+
+    OpenAI's routes have two addresses, and a client may repeat a request at the other one.
+    """
     body = request.body
     try:
         value = strict_json.loads(body) if body else None
         text = json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
     except strict_json.NotStrictJson:
         text = body
-    head = f"{request.method} {request.get_full_path()}\n".encode()
+    address = request.get_full_path().removeprefix(f"{get_script_prefix()}openai/")
+    head = f"{request.method} {address.removeprefix(get_script_prefix())}\n".encode()
     return hashlib.sha256(head + text).hexdigest()
 
 

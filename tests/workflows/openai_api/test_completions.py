@@ -232,9 +232,10 @@ async def test_same_idempotency_key_gets_the_run_that_it_started(
     body = {"model": echo.slug, "messages": [{"role": "user", "content": "Hello?"}]}
     first = await program.post(body, header)
     second = await program.post(body, header)
+    elsewhere = await program.post(body, header, "/v1/chat/completions")
     other = await program.post({**body, "user": "ana"}, header)
 
-    assert second.json() == first.json()
+    assert first.json() == second.json() == elsewhere.json()
     assert (first.headers.get("Idempotent-Replayed"), second["Idempotent-Replayed"]) == (
         None,
         "true",

@@ -97,6 +97,7 @@ def test_link_is_used_once(cast: Cast) -> None:
 
     stored = load(wait)
     assert (stored.action, stored.values) == ("refuse", {"comment": "mine"})
+    assert (replayed.status_code, Client().get(url).status_code) == (409, 200)
     assert "This has been answered" in replayed.content.decode()
     assert "mine" not in replayed.content.decode()
 
@@ -135,9 +136,10 @@ def test_link_ends_with_its_question(
     before = load(wait)
 
     page = Client().get(url).content.decode()
-    Client().post(url, ANSWER)
+    late = Client().post(url, ANSWER)
 
     after = load(wait)
+    assert late.status_code in (404, 409)
     assert "Pay 300 euros?" not in page
     assert 'name="-action"' not in page
     assert (after.action, after.values, after.answered_by) == (

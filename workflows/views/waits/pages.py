@@ -140,16 +140,16 @@ def answer_by_link(request: HttpRequest, token: str) -> HttpResponse:
     wait = find_linked_wait(token)
     url = reverse("workflows:answer", args=[token])
     rejected: InputRejected | None = None
-    is_answered = False
+    is_answered, status = False, 200
     if request.method == "POST":
         values, action = read_answer(wait, request.POST)
         try:
             wait = answer_linked_wait(token, values=values, action=action)
             is_answered = True
         except InputRejected as problem:
-            rejected = problem
+            rejected, status = problem, 422
         except WaitClosed:
-            wait = find_linked_wait(token)
+            wait, status = find_linked_wait(token), 409
     question = build_question(
         wait.run,
         wait,
@@ -162,7 +162,7 @@ def answer_by_link(request: HttpRequest, token: str) -> HttpResponse:
         request,
         "waits/linked.html",
         {"question": question, "is_answered": is_answered},
-        status=422 if rejected else 200,
+        status=status,
     )
     response["Referrer-Policy"] = (
         "same-origin"  # no other site learns the address, which is the permission
