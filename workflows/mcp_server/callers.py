@@ -4,9 +4,9 @@ A client names the person in its address or in a header, never in the arguments 
 which text that it has read may lead to name somebody else.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, ParamSpec, TypeVar
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
@@ -17,13 +17,16 @@ from accounts.errors import NotAllowed
 from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.tenancy import tenant
 from workflows import memory_app, sse
+from workflows.errors import InvalidValue
 from workflows.idempotent_requests import HEADER
 from workflows.services.runs.runs import resolve_subject
+from workflows.tools.mcp import IDEMPOTENCY_META
 
 
 USER_PARAMETER: Final = "user"
 USER_HEADER: Final = "X-Mnemoflow-User"
 
+Json = Any  # JSON
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -79,3 +82,23 @@ def read_caller(request: HttpRequest, base_url: str) -> Caller:
         base_url,
         request.headers.get(HEADER),
     )
+
+
+def name_call(caller: Caller, meta: Mapping[str, Json] | None) -> Caller:
+    """Return the caller with the idempotency key of one call, which stands in the request's header or in the call itself.
+
+    Raises InvalidValue if the two are not the same key.
+    """
+    key = (meta or {}).get(IDEMPOTENCY_META)
+    if key is None:
+        return caller
+    if not isinstance(key, str):
+        raise InvalidValue(
+            _("%(name)s: must be text.") % {"name": IDEMPOTENCY_META}, field=IDEMPOTENCY_META
+        )
+    if caller.idempotency_key not in (None, key):
+        message = _("The header %(header)s and %(name)s name different keys.")
+        raise InvalidValue(
+            message % {"header": HEADER, "name": IDEMPOTENCY_META}, field=IDEMPOTENCY_META
+        )
+    return replace(caller, idempotency_key=key)

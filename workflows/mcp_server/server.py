@@ -12,7 +12,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from workflows.mcp_server.callers import Caller
+from workflows.errors import InvalidValue
+from workflows.mcp_server.callers import Caller, name_call
 from workflows.mcp_server.faults import describe_fault
 from workflows.mcp_server.memory_tools import list_memory_tools
 from workflows.mcp_server.progress import Progress
@@ -110,6 +111,10 @@ async def _list_tools(caller: Caller) -> list[ServedTool]:
 
 def _build_call(caller: Caller, context: Context, params: types.CallToolRequestParams) -> Call:
     capabilities = context.session.client_capabilities
+    try:
+        caller = name_call(caller, context.meta)
+    except InvalidValue as error:
+        raise MCPError(types.INVALID_PARAMS, str(error)) from error
     return Call(
         caller,
         params.arguments or {},

@@ -42,10 +42,12 @@ def ask_new(
     capabilities: Mapping[str, Any] | None = None,
     status: int = 200,
     headers: Mapping[str, str] | None = None,
+    meta: Mapping[str, Any] | None = None,
     **params: Any,
 ) -> Any:
     """Send a request of the revision 2026-07-28, and return the result or, with another status, the error."""
     meta = {
+        **(meta or {}),
         "io.modelcontextprotocol/protocolVersion": NEW,
         "io.modelcontextprotocol/clientCapabilities": capabilities or {},
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},

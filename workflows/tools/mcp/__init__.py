@@ -1,1 +1,7 @@
 """MCP servers as tools: opens a session over HTTP or with a process, lists the tools of a server, and calls one."""
+
+from typing import Final
+
+
+# The field of a call's ``_meta`` with its idempotency key. Every transport has one, and each call of a connection its own.
+IDEMPOTENCY_META: Final = "mnemoflow/idempotencyKey"

@@ -19,6 +19,7 @@ from workflows.engine.errors import ToolFailed
 from workflows.engine.language.document import Json
 from workflows.engine.tool_calls import ToolReply, ToolResult
 from workflows.tools.kept_connections import find_connection
+from workflows.tools.mcp import IDEMPOTENCY_META
 from workflows.tools.mcp.connection import Connection, is_modern
 from workflows.tools.mcp.faults import explain_transport, is_ended_session
 from workflows.tools.mcp.listings import find_known, iter_pages, learn_tools, read_tools
@@ -138,7 +139,7 @@ class _Call:
             arguments=dict(self.arguments),
             input_responses=responses,
             request_state=state,
-            _meta={"mnemoflow/idempotencyKey": key} if key else None,
+            _meta={IDEMPOTENCY_META: key} if key else None,
         )
         return types.CallToolRequest(params=params)
 
