@@ -5,7 +5,7 @@ with serve_mcp("2025-11-25") as server:
     assert [call.name for call in server.calls] == ["add"]
 
 Its tools: ``add`` adds two numbers, ``wait`` answers when the test lets it, ``refuse`` refuses, and ``order`` asks a person
-for a size first.
+for a size first; ``visit`` sends somebody to an address, which servers of earlier revisions may not.
 """
 
 import asyncio
@@ -48,6 +48,11 @@ SIZE: Final = {
     },
     "required": ["size"],
 }
+SURE: Final = {
+    "type": "object",
+    "properties": {"sure": {"type": "boolean", "title": "Sure"}},
+    "required": ["sure"],
+}
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,9 @@ class ServedMcp:
     may_answer: threading.Event = field(default_factory=threading.Event)
     was_cancelled: threading.Event = field(default_factory=threading.Event)
     forgets_sessions: bool = False
+    ordered: list[str] = field(
+        default_factory=list
+    )  # what servers of earlier revisions carried out
 
     def build(self) -> Server[Any]:
         return Server(
@@ -97,19 +105,25 @@ class ServedMcp:
         self.requests["tools/call"] += 1
         key = (context.meta or {}).get("mnemoflow/idempotencyKey")
         self.calls.append(Called(params.name, params.arguments or {}, key))
-        return await getattr(self, f"_{params.name}")(params)
+        return await getattr(self, f"_{params.name}")(context, params)
 
-    async def _add(self, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def _add(
+        self, _context: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         arguments = params.arguments or {}
         total = arguments["a"] + arguments["b"]
         return types.CallToolResult(
             content=[types.TextContent(text=str(total))], structured_content={"sum": total}
         )
 
-    async def _refuse(self, _params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def _refuse(
+        self, _context: Any, _params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         return types.CallToolResult(content=[types.TextContent(text="not today")], is_error=True)
 
-    async def _wait(self, _params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def _wait(
+        self, _context: Any, _params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         try:
             await asyncio.to_thread(self.may_answer.wait, LIMIT)
         except asyncio.CancelledError:
@@ -117,7 +131,9 @@ class ServedMcp:
             raise
         return types.CallToolResult(content=[types.TextContent(text="at last")])
 
-    async def _order(self, params: types.CallToolRequestParams) -> Any:
+    async def _order(self, context: Any, params: types.CallToolRequestParams) -> Any:
+        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            return await self._order_in_conversation(context)
         if not params.input_responses:
             form = types.ElicitRequestFormParams(message="Which size?", requested_schema=SIZE)
             requests: dict[str, Any] = {"size": types.ElicitRequest(params=form)}
@@ -126,7 +142,26 @@ class ServedMcp:
         text = f"{params.request_state}: {answer.action} {answer.content}"
         return types.CallToolResult(content=[types.TextContent(text=text)])
 
-    async def _sample(self, _params: types.CallToolRequestParams) -> types.InputRequiredResult:
+    async def _order_in_conversation(self, context: Any) -> types.CallToolResult:
+        """Ask while the call goes on, as servers of earlier revisions do."""
+        try:
+            answer = await context.session.elicit_form("Which size?", SIZE, context.request_id)
+            text = f"{answer.action} {answer.content}"
+            if (answer.content or {}).get("count", 1) > 1:
+                answer = await context.session.elicit_form("So many?", SURE, context.request_id)
+                text = f"{text}, {answer.action} {answer.content}"
+        except asyncio.CancelledError:
+            self.was_cancelled.set()
+            raise
+        self.ordered.append(text)
+        return types.CallToolResult(content=[types.TextContent(text=text)])
+
+    async def _visit(self, context: Any, _params: types.CallToolRequestParams) -> Any:
+        await context.session.elicit_url("See", "https://example.com/", "e1", context.request_id)
+
+    async def _sample(
+        self, _context: Any, _params: types.CallToolRequestParams
+    ) -> types.InputRequiredResult:
         request = types.CreateMessageRequest(
             params=types.CreateMessageRequestParams(messages=[], max_tokens=5)
         )

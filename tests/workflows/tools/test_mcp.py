@@ -223,13 +223,11 @@ async def test_nonsense_fails_at_once(body):
         await fails(server, "not valid")
 
 
-async def test_sampling_and_elicitation_are_refused():
+async def test_sampling_and_files_are_refused():
     def ask(message):
         return sse(
             {"jsonrpc": "2.0", "id": "s", "method": "sampling/createMessage",
              "params": {"messages": [], "maxTokens": 5}},
-            {"jsonrpc": "2.0", "id": "e", "method": "elicitation/create",
-             "params": {"message": "Your password?", "requestedSchema": {"type": "object", "properties": {}}}},
             {"jsonrpc": "2.0", "id": "r", "method": "roots/list"},
             result(message, **text("done")),
         )  # fmt: skip
@@ -245,7 +243,7 @@ async def test_sampling_and_elicitation_are_refused():
     replies = {message["id"]: message for message in server.messages if "method" not in message}
 
     assert answer.text == "done"
-    assert initialize["capabilities"] == {}
+    assert initialize["capabilities"] == {"elicitation": {"form": {}}}
     assert all("error" in reply for reply in replies.values())
 
 

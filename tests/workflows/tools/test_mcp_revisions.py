@@ -3,13 +3,15 @@
 import asyncio
 
 import pytest
+from mcp import types
 
 from tests.fakes.mcp_server import ADD, FakeMcp, Raw
-from tests.fakes.mcp_servers import NEW, OLD, OLDEST, REVISIONS, ServedMcp, serve_mcp
+from tests.fakes.mcp_servers import NEW, OLD, OLDEST, REVISIONS, SIZE, ServedMcp, serve_mcp
 from tests.support.waiting import LIMIT, until_async
 from workflows.engine.errors import ToolFailed
 from workflows.engine.tool_calls import ToolAsks, ToolReply, ToolResult
 from workflows.tools.kept_connections import keep_connections
+from workflows.tools.mcp.interviews import MAX_QUESTIONS, Answer, Interview, describe_question
 from workflows.tools.mcp.session import Server, call_tool, list_tools
 from workflows.tools.operations import Operation
 
@@ -148,6 +150,101 @@ async def test_question_of_a_server_becomes_a_form_and_the_answer_goes_with_the_
         "basket 7: decline None",
         "basket 7: cancel None",
     ]
+
+
+async def order(served: ServedMcp, reply: ToolReply | None = None) -> ToolResult:
+    return await call_tool(
+        Server(served.url), operation("order"), {}, idempotency_key="k", reply=reply
+    )
+
+
+async def ask_for_size(served: ServedMcp, reply: ToolReply | None = None) -> ToolAsks:
+    with pytest.raises(ToolAsks) as asked:
+        await order(served, reply)
+    return asked.value
+
+
+async def test_question_during_a_call_withdraws_it_and_the_same_call_gets_the_answer() -> None:
+    with serve_mcp(OLD) as served:
+        asked = await ask_for_size(served)
+        await asyncio.to_thread(served.was_cancelled.wait, LIMIT)
+        before = list(served.ordered)
+        replies = [
+            ToolReply({"size": "L", "count": 1, "gift": False}, "accept", asked.state),
+            ToolReply({}, "decline", asked.state),
+            ToolReply({}, "", asked.state),  # nobody answered in time
+        ]
+        texts = [(await order(served, reply)).text for reply in replies]
+
+    assert (before, served.ordered) == ([], texts)
+    assert asked.form["content"] == "**order**\n\n    Which size?"
+    assert [each["name"] for each in asked.form["inputs"]] == ["size", "count", "gift"]
+    assert texts == [
+        "accept {'size': 'L', 'count': 1, 'gift': False}",
+        "decline None",
+        "cancel None",
+    ]
+    assert [call.key for call in served.calls] == ["k", "k 1", "k 1", "k 1"]
+
+
+async def test_second_question_of_a_call_is_asked_with_the_first_answer_remembered() -> None:
+    with serve_mcp(OLD) as served:
+        first = await ask_for_size(served)
+        size = ToolReply({"size": "L", "count": 2, "gift": None}, "accept", first.state)
+        second = await ask_for_size(served, size)
+        answered = await order(served, ToolReply({"sure": True}, "accept", second.state))
+
+    assert second.form["content"] == "**order**\n\n    So many?"
+    assert served.ordered == [answered.text]
+    assert answered.text == "accept {'size': 'L', 'count': 2}, accept {'sure': True}"
+
+
+async def test_answer_is_not_given_to_another_question() -> None:
+    with serve_mcp(OLD) as served:
+        asked = await ask_for_size(served)
+        asked.state["requests"]["question"]["params"]["message"] = "Which colour?"
+        again = await ask_for_size(served, ToolReply({"size": "L"}, "accept", asked.state))
+
+    assert (again.form, again.state["answers"]) == (asked.form, [])
+    assert served.ordered == []
+
+
+async def test_questions_of_a_call_come_to_an_end() -> None:
+    params = types.ElicitRequestFormParams(message="Once more?", requested_schema=SIZE)
+    answer = Answer(describe_question(params), {"action": "accept", "content": {"size": "L"}})
+    interview = Interview([answer] * MAX_QUESTIONS)
+    for _ in range(MAX_QUESTIONS):
+        await interview.answer(params)
+    asking = asyncio.ensure_future(interview.answer(params))
+    await interview.is_asking.wait()
+    interview.is_told.set()
+
+    with pytest.raises(ToolFailed, match="more than 10 questions in one call"):
+        await interview.end()
+    assert (await asking).action == "cancel"
+
+
+async def test_question_goes_to_the_call_that_asks_and_leaves_others_alone() -> None:
+    with serve_mcp(OLD) as served:
+        tool = await find(served, "add")
+        async with keep_connections():
+            waiting = asyncio.create_task(call_tool(Server(served.url), operation("wait"), {}))
+            await until_async(lambda: served.requests["tools/call"] == 1)
+            asked = await ask_for_size(served)
+            added = await add(served, tool)
+            served.may_answer.set()
+            waited = await waiting
+        ordered = await order(served, ToolReply({"size": "S"}, "accept", asked.state))
+
+    assert (added.text, waited.text) == ("3", "at last")
+    assert ordered.text == "accept {'size': 'S'}"
+
+
+async def test_server_of_an_earlier_revision_sends_nobody_to_an_address() -> None:
+    with serve_mcp(OLD) as served:
+        refused = await call_tool(Server(served.url), operation("visit"), {})
+
+    assert (refused.text, refused.is_error) == ("Only forms are shown", True)
 
 
 async def test_server_that_wants_a_model_is_refused() -> None:

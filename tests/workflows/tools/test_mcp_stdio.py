@@ -1,6 +1,7 @@
 """MCP servers as processes: only the operator's commands, with an empty environment, and never for longer than a call."""
 
 import asyncio
+import json
 import os
 import sys
 from collections import OrderedDict
@@ -12,6 +13,8 @@ import pytest
 from tests.support.movable_time import movable_time
 from tests.support.waiting import until_async
 from workflows.engine.errors import ToolFailed
+from workflows.engine.tool_calls import ToolAsks, ToolReply
+from workflows.tools.kept_connections import keep_connections
 from workflows.tools.mcp.session import Server, call_tool, list_tools
 from workflows.tools.operations import Operation
 
@@ -43,12 +46,22 @@ if mode in CHILDREN:
     while not os.path.exists(sys.argv[2] + ".child"): time.sleep(0.01)
 for line in sys.stdin:
     message = json.loads(line)
-    if mode == "strict" and not is_greeted and message["method"] != "initialize": sys.exit(1)
-    if mode == "deaf" and message["method"] == "server/discover":
+    if mode == "strict" and not is_greeted and message.get("method") != "initialize": sys.exit(1)
+    if mode == "deaf" and message.get("method") == "server/discover":
         open(sys.argv[2] + ".asked", "a").write("x")
         continue
     is_greeted = True
+    if "method" not in message: continue
     if "id" not in message: continue
+    if mode == "asks" and message["method"] == "tools/call":
+        schema = {"type": "object", "properties": {"size": {"type": "string"}}}
+        ask = {"jsonrpc": "2.0", "id": 1, "method": "elicitation/create", "params": {"message": "Which size?", "requestedSchema": schema}}
+        print(json.dumps(ask), flush=True)
+        answer = {}
+        while "result" not in answer: answer = json.loads(sys.stdin.readline())
+        content = [{"type": "text", "text": json.dumps(answer["result"])}]
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"content": content}}), flush=True)
+        continue
     results = {
         "initialize": {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "local", "version": "1"}},
         "tools/list": {"tools": [{"name": "show", "inputSchema": {"type": "object"}}]},
@@ -196,3 +209,23 @@ async def test_command_that_does_not_exist_is_told(settings):
 
     with pytest.raises(ToolFailed, match="could not be started"):
         await list_tools(Server("stdio://gone"))
+
+
+async def test_process_that_asks_during_calls_carries_out_one_after_the_other(start):
+    server = start("asks")
+
+    async def call_twice(*replies: ToolReply | None) -> list[object]:
+        calls = (call_tool(server, SHOW, {}, reply=reply) for reply in replies)
+        async with keep_connections():
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+    asked = await call_twice(None, None)
+    assert [type(each) for each in asked] == [ToolAsks, ToolAsks]
+    replies = [
+        ToolReply({"size": size}, "accept", question.state)
+        for size, question in zip("SL", asked, strict=True)
+    ]
+    answered = await call_twice(*replies)
+
+    assert [json.loads(each.text)["content"] for each in answered] == [{"size": "S"}, {"size": "L"}]
+    assert asked[0].form["content"] == "**show**\n\n    Which size?"

@@ -7,11 +7,13 @@ they are asked for it, the handshake of the earlier revisions; and with those th
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import anyio
 from mcp import ClientSession, types
+from mcp.client.session import ClientRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
@@ -44,6 +46,7 @@ class Connection:
         self.spent = Spent()
         self._stop = _Stop()
         self._closing = asyncio.Event()
+        self._turn = asyncio.Lock()
         self._ready: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
 
@@ -69,8 +72,12 @@ class Connection:
 
     async def use(self, work: Callable[[ClientSession], Awaitable[T]], seconds: float) -> T:
         """Return what ``work`` makes of the session. What is under way when the time is up is cancelled at the server."""
-        self.spent.begin_call()
-        return await self._wait_for(work(self._ready.result()), seconds)
+        session = self._ready.result()
+        # The messages of a process don't say to which call they belong, and it may ask in each.
+        takes_turns = self.server.is_process and not is_modern(session)
+        async with self._turn if takes_turns else nullcontext():
+            self.spent.begin_call()
+            return await self._wait_for(work(session), seconds)
 
     async def close(self) -> None:
         """End the session. A server that only fails to say goodbye has still answered."""
@@ -142,15 +149,17 @@ class Connection:
 
 
 class Session(ClientSession):
-    """The package's session, which offers a person's answers to servers that can wait for them: those of 2026-07-28."""
+    """The package's session, which offers a person's answers.
+
+    A server of an earlier revision gets them to forms only: the page at an address that it shows belongs to a call that is
+    withdrawn until the person has answered.
+    """
 
     def _build_capabilities(self, version: str) -> types.ClientCapabilities:
         capabilities = super()._build_capabilities(version)
-        if version not in MODERN_PROTOCOL_VERSIONS:
+        if version in MODERN_PROTOCOL_VERSIONS:
             return capabilities
-        elicitation = types.ElicitationCapability(
-            form=types.FormElicitationCapability(), url=types.UrlElicitationCapability()
-        )
+        elicitation = types.ElicitationCapability(form=types.FormElicitationCapability())
         return capabilities.model_copy(update={"elicitation": elicitation})
 
 
@@ -218,7 +227,23 @@ async def _open_session(
         group.start_soon(filter_messages, reading, target, spent, stop)
         information = types.Implementation(name="mnemoflow", version="1")
         async with Session(
-            filtered, NotedWriting(writing, spent), client_info=information
+            filtered,
+            NotedWriting(writing, spent),
+            client_info=information,
+            elicitation_callback=partial(_answer_question, spent),
         ) as session:
             yield session
         group.cancel_scope.cancel()
+
+
+async def _answer_question(
+    spent: Spent, context: ClientRequestContext, params: types.ElicitRequestParams
+) -> types.ElicitResult | types.ErrorData:
+    """Answer what a server of an earlier revision asks during a call."""
+    if not isinstance(params, types.ElicitRequestFormParams):
+        return types.ErrorData(code=types.INVALID_PARAMS, message="Only forms are shown")
+    interview = spent.interviews.find(context.request_id)
+    if interview is None:
+        message = "A question must belong to one call: send it with the answer to that call"
+        return types.ErrorData(code=types.INVALID_REQUEST, message=message)
+    return await interview.answer(params)

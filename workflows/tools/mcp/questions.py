@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from workflows.engine.errors import ToolFailed
 from workflows.engine.language.document import Json
 from workflows.engine.tool_calls import ToolAsks, ToolReply
+from workflows.tools.mcp.interviews import Answer, Interview, describe_question
 from workflows.tools.operations import clean_text
 
 
@@ -21,6 +22,7 @@ MAX_FIELDS: Final = 50
 MAX_STATE: Final = 64 * 1024  # characters of all that is kept until the answer
 MAX_TEXT: Final = 4000
 ACCEPT: Final = "accept"
+_KEY: Final = "question"  # of the one that a server of an earlier revision asks, which has no name
 _ACTIONS: Final[tuple[Mapping[str, Json], ...]] = (
     {"id": ACCEPT, "title": "Send", "style": "primary"},
     {"id": "decline", "title": "Decline", "style": "default", "declines": True},
@@ -41,12 +43,26 @@ class _FormField:
 
 def build_question(tool: str, result: types.InputRequiredResult) -> ToolAsks:
     """Return the form for what a server asks. Raise ``ToolFailed`` if it asks for more than a person can give."""
-    requests = result.input_requests or {}
+    return _build_question(tool, result.input_requests or {}, {"state": result.request_state})
+
+
+def build_old_question(
+    tool: str, params: types.ElicitRequestFormParams, interview: Interview
+) -> ToolAsks:
+    """Return the form for what a server asks during a call, with the answers that the call made again begins with."""
+    answers: list[Json] = [[each.question, each.result] for each in interview.answers]
+    requests: types.InputRequests = {_KEY: types.ElicitRequest(params=params)}
+    return _build_question(tool, requests, {"state": None, "answers": answers})
+
+
+def _build_question(
+    tool: str, requests: types.InputRequests, details: Mapping[str, Json]
+) -> ToolAsks:
     for request in requests.values():
         if not isinstance(request, types.ElicitRequest):
             raise ToolFailed(f"The MCP server wants {request.method}, which is not offered")
     dumped = _REQUESTS.dump_python(requests, mode="json", by_alias=True, exclude_none=True)
-    state = {"requests": dumped, "state": result.request_state}
+    state = {"requests": dumped, **details}
     fields = list(_iter_fields(requests))
     if len(fields) > MAX_FIELDS or len(json.dumps(state)) > MAX_STATE:
         raise ToolFailed("The MCP server asks for too much")
@@ -61,10 +77,29 @@ def build_question(tool: str, result: types.InputRequiredResult) -> ToolAsks:
 
 def read_reply(reply: ToolReply | None) -> tuple[types.InputResponses | None, str | None]:
     """Return a person's answer as responses to what the server asked, with the state that it wants back."""
-    if reply is None or not isinstance(reply.state, Mapping):
+    if reply is None or not isinstance(reply.state, Mapping) or "answers" in reply.state:
         return None, None
-    requests = _REQUESTS.validate_python(reply.state["requests"])
-    state: str | None = reply.state["state"]
+    return _read_responses(reply, reply.state)
+
+
+def read_interview(reply: ToolReply | None) -> Interview:
+    """Return the interview of a call, with all answers that a person has given to it."""
+    if reply is None or not isinstance(reply.state, Mapping) or "answers" not in reply.state:
+        return Interview()
+    responses, _state = _read_responses(reply, reply.state)
+    params = _REQUESTS.validate_python(reply.state["requests"])[_KEY].params
+    if not isinstance(params, types.ElicitRequestFormParams):
+        return Interview()
+    answers = [Answer(question, result) for question, result in reply.state["answers"]]
+    result = responses[_KEY].model_dump(mode="json", by_alias=True, exclude_none=True)
+    return Interview((*answers, Answer(describe_question(params), result)))
+
+
+def _read_responses(
+    reply: ToolReply, asked: Mapping[str, Any]
+) -> tuple[types.InputResponses, str | None]:
+    requests = _REQUESTS.validate_python(asked["requests"])
+    state: str | None = asked["state"]
     if reply.action != ACCEPT:
         action: Any = "decline" if reply.action else "cancel"  # nobody answered in time
         return {key: types.ElicitResult(action=action) for key in requests}, state

@@ -5,6 +5,7 @@ client is refused (sampling, roots), but for questions to a person: those pause 
 that is made again.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +24,12 @@ from workflows.tools.mcp import IDEMPOTENCY_META
 from workflows.tools.mcp.connection import Connection, is_modern
 from workflows.tools.mcp.faults import explain_transport, is_ended_session
 from workflows.tools.mcp.listings import find_known, iter_pages, learn_tools, read_tools
-from workflows.tools.mcp.questions import build_question, read_reply
+from workflows.tools.mcp.questions import (
+    build_old_question,
+    build_question,
+    read_interview,
+    read_reply,
+)
 from workflows.tools.mcp.results import build_result
 from workflows.tools.mcp.servers import Server
 from workflows.tools.mcp.streams import Spent
@@ -116,13 +122,20 @@ class _Call:
 
     async def make(self, connection: Connection, session: ClientSession) -> ToolResult:
         await self._check_tool(connection, session)
+        make = self._make_until_answered if is_modern(session) else self._make_with_interview
+        try:
+            return await make(connection, session)
+        except MCPError as error:
+            return _read_refusal(error, connection.spent)
+
+    async def _make_until_answered(
+        self, _connection: Connection, session: ClientSession
+    ) -> ToolResult:
         responses, state = read_reply(self.reply)
         while True:
-            try:
-                # Not session.call_tool, which checks the answer against the server's own schema.
-                result = await session.send_request(self._build(responses, state), _RESULTS)
-            except MCPError as error:
-                return _read_refusal(error, connection.spent)
+            # Not session.call_tool, which checks the answer against the server's own schema.
+            request = self._build(self.idempotency_key, responses, state)
+            result = await session.send_request(request, _RESULTS)
             if isinstance(result, types.CallToolResult):
                 return build_result(result)
             if result.input_requests:
@@ -130,10 +143,35 @@ class _Call:
             responses, state = None, result.request_state
             await anyio.sleep(POLL_SECONDS)
 
+    async def _make_with_interview(
+        self, connection: Connection, session: ClientSession
+    ) -> ToolResult:
+        """Make the call, and withdraw it if the server asks what nobody has answered yet."""
+        interview = read_interview(self.reply)
+        # A server that answers a repeated key with its first answer would answer with that of the withdrawn call.
+        key, count = self.idempotency_key, len(interview.answers)
+        request = self._build(f"{key} {count}" if key and count else key)
+        with connection.spent.interviews.hold(interview):
+            call = asyncio.ensure_future(session.send_request(request, types.CallToolResult))
+            asking = asyncio.ensure_future(interview.is_asking.wait())
+            try:
+                await asyncio.wait({call, asking}, return_when=asyncio.FIRST_COMPLETED)
+                is_withdrawn = not call.done()
+            finally:
+                asking.cancel()
+                call.cancel()
+                await asyncio.wait({call})
+            question = await interview.end()
+        if question is not None and is_withdrawn:
+            raise build_old_question(self.operation.name, question, interview)
+        return build_result(call.result())
+
     def _build(
-        self, responses: types.InputResponses | None, state: str | None
+        self,
+        key: str,
+        responses: types.InputResponses | None = None,
+        state: str | None = None,
     ) -> types.CallToolRequest:
-        key = self.idempotency_key
         params = types.CallToolRequestParams(
             name=str(self.operation.call["name"]),
             arguments=dict(self.arguments),

@@ -11,6 +11,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from workflows.tools.challenges import Challenge
+from workflows.tools.mcp.interviews import Interviews
 
 
 # Streams of anyio, or those with which the package wraps them.
@@ -35,6 +36,7 @@ class Spent:
     challenge: Challenge | None = None  # with which it refused the last one
     # The ids of all requests that were made, which stay few: those of one run.
     ids: set[str] = field(default_factory=set)
+    interviews: Interviews = field(default_factory=Interviews)
 
     def begin_call(self) -> None:
         self.messages = self.requests = self.exchanges = self.bytes = self.refusal = 0
@@ -51,6 +53,8 @@ class NotedWriting:
         if isinstance(message.message, JSONRPCRequest):
             self._spent.ids.add(str(message.message.id))
         await self._inner.send(message)
+        if isinstance(message.message, JSONRPCResponse | JSONRPCError):
+            self._spent.interviews.note_response(message.message.id)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -80,7 +84,11 @@ async def filter_messages(
     async with source, target:
         async for message in source:
             spent.messages += 1
-            spent.requests += _is_kind(message, JSONRPCRequest)
+            if isinstance(message, SessionMessage) and isinstance(message.message, JSONRPCRequest):
+                spent.requests += 1
+                # Transports over HTTP say with it in which context, and so for which call, they have read it.
+                context = getattr(source, "last_context", None)
+                spent.interviews.note_request(message.message.id, context)
             if spent.messages > MAX_MESSAGES or spent.requests > MAX_REQUESTS:
                 stop("The MCP server sent too many messages")
             elif isinstance(message, Exception):
