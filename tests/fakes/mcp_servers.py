@@ -25,7 +25,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.support.own_server import run_server
-from tests.support.waiting import LIMIT
 
 
 NEW: Final = "2026-07-28"
@@ -74,6 +73,7 @@ class ServedMcp:
     schema: Mapping[str, Any] = field(default_factory=lambda: _NUMBERS)
     extra_tools: list[types.Tool] = field(default_factory=list)
     headers: list[Mapping[str, str]] = field(default_factory=list)
+    reports_progress: threading.Event = field(default_factory=threading.Event)  # once
     may_answer: threading.Event = field(default_factory=threading.Event)
     was_cancelled: threading.Event = field(default_factory=threading.Event)
     forgets_sessions: bool = False
@@ -122,10 +122,14 @@ class ServedMcp:
         return types.CallToolResult(content=[types.TextContent(text="not today")], is_error=True)
 
     async def _wait(
-        self, _context: Any, _params: types.CallToolRequestParams
+        self, context: Any, _params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         try:
-            await asyncio.to_thread(self.may_answer.wait, LIMIT)
+            while not self.may_answer.is_set():
+                if self.reports_progress.is_set():
+                    self.reports_progress.clear()
+                    await context.session.report_progress(1)
+                await asyncio.sleep(0.005)
         except asyncio.CancelledError:
             self.was_cancelled.set()
             raise

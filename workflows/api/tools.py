@@ -64,13 +64,14 @@ def read_connection(request: HttpRequest, connection_id: UUID) -> ToolConnection
 def choose_operations(
     request: HttpRequest, connection_id: UUID, body: schemas.OperationsIn
 ) -> ToolConnection:
-    """Set which operations are tools, and which of them need the approval of a person for each call."""
+    """Set which operations are tools, which of them need approval, and how long a call of an MCP server may take."""
     principal, connection = _find(request, connection_id)
     return tools.choose_operations(
         principal,
         connection=connection,
         enabled=body.enabled_operations,
         approvals=body.approval_operations,
+        call_seconds=body.call_seconds,
     )
 
 

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from config.http.openapi import Body, with_example
 from workflows.models import ToolConnection
+from workflows.models.tools.connection import MAX_CALL_SECONDS, MIN_CALL_SECONDS
 from workflows.tools.connections import get_sign_in
 
 
@@ -55,6 +56,12 @@ class OperationsIn(Body):
     approval_operations: list[str] = Field(
         max_length=500, description="Operations of which a person must approve each call."
     )
+    call_seconds: int | None = Field(
+        None,
+        ge=MIN_CALL_SECONDS,
+        le=MAX_CALL_SECONDS,
+        description="How long a call of an MCP server may take. Leave it out to keep what is set.",
+    )
 
 
 class RefreshIn(Body):
@@ -89,6 +96,10 @@ class ConnectionOut(Schema):
     )
     enabled_operations: list[str]
     approval_operations: list[str]
+    call_seconds: int = Field(description="How long a call of an MCP server may take.")
+    revision: str = Field(
+        description="The revision of MCP that the server spoke at the last check, or nothing."
+    )
     has_secret: bool
     hint: str = Field(description="The last characters of the secret.")
     sign_in: SignIn = Field(
@@ -96,6 +107,7 @@ class ConnectionOut(Schema):
     )
     checked_at: dt.datetime | None
     check_error: str
+    check_note: str = Field(description="What is odd about the server, though the check succeeded.")
 
     @staticmethod
     def resolve_has_secret(connection: ToolConnection) -> bool:

@@ -110,6 +110,9 @@ ERRORS = (
     _("The run exceeded one of its limits."),
     _("The run was stopped."),
     _("The workflow was archived, so nobody answers its question any more."),
+    # calls of MCP servers
+    _("The tool %(name)s took longer than %(seconds)s seconds, the limit of its connection"),
+    _("The MCP server took longer than %(seconds)s seconds"),
     # sign-ins to MCP servers
     _(
         "The connection %(name)s needs a new sign-in: an admin signs in again on its page under Tools (%(reason)s)"

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from workflows.engine.tool_calls import (
 )
 from workflows.models import ConnectionKind, ToolConnection, ToolSignIn
 from workflows.tools import threads
+from workflows.tools.call_limits import CallLimit, build_call_limit
 from workflows.tools.challenges import SignInEnded, SignInNeeded
 from workflows.tools.echoed_secrets import build_cleaner, clean_question, clean_result
 from workflows.tools.mcp.commands import STDIO_SCHEME
@@ -59,6 +60,7 @@ class Connection:
     account: str = ""
     # Its access token is the secret, or has to be renewed first if there is none.
     sign_in: SignInReference | None = None
+    limit: CallLimit = field(default_factory=build_call_limit)
 
 
 def find_connection(team_id: UUID, slug: str) -> Connection:
@@ -84,6 +86,7 @@ def read_connection(row: ToolConnection) -> Connection:
         secret=read_secret(row),
         account=_describe_account(row),
         sign_in=find_sign_in(row),
+        limit=build_call_limit(row.call_seconds),
     )
 
 
@@ -211,7 +214,7 @@ async def _call(
                 clean=clean,
             )
         else:
-            server = build_server(connection.url, connection.security, secret)
+            server = build_server(connection.url, connection.security, secret, connection.limit)
             result = await _call_mcp(server, operation, arguments, idempotency_key, reply)
     except SignInNeeded:
         raise
@@ -237,16 +240,20 @@ async def _call_mcp(
     )
 
 
-def build_server(url: str, security: Security, secret: str | None) -> Any:  # mcp.servers.Server
+def build_server(
+    url: str, security: Security, secret: str | None, limit: CallLimit | None = None
+) -> Any:  # mcp.servers.Server
     """Return the server at a URL, with the secret as a header, or as a variable if it is a process."""
     # Inline import: as in _call_mcp.
     from workflows.tools.mcp.servers import Server  # noqa: PLC0415
 
+    limit = limit or build_call_limit()
     if not secret:
-        return Server(url)
+        return Server(url, limit=limit)
     if url.startswith(STDIO_SCHEME):
-        return Server(url, variable=(security.name, secret) if security.name else None)
-    return Server(url, header=security.build_header(secret))
+        variable = (security.name, secret) if security.name else None
+        return Server(url, variable=variable, limit=limit)
+    return Server(url, header=security.build_header(secret), limit=limit)
 
 
 def read_secret(row: ToolConnection) -> str | None:

@@ -11,6 +11,7 @@ from tests.fakes.http_server import FakeHttp
 from tests.fakes.mcp_server import ADD, FakeMcp, Raw, sse
 from tests.support.waiting import LIMIT
 from workflows.engine.errors import ToolFailed
+from workflows.tools.call_limits import build_call_limit
 from workflows.tools.mcp.session import Server, call_tool, list_tools
 from workflows.tools.operations import MAX_DESCRIPTION, MAX_OPERATIONS, Operation
 from workflows.tools.results import MAX_TEXT
@@ -150,8 +151,9 @@ async def test_huge_result_is_cut():
 
 async def fails(server, match, seconds=60.0):
     """Assert that a call fails with the message, which isn't that its time is up."""
+    target = Server(server.url, limit=build_call_limit(seconds))
     with pytest.raises(ToolFailed, match=match):
-        await call_tool(Server(server.url), ADDING, {"a": 1, "b": 2}, seconds=seconds)
+        await call_tool(target, ADDING, {"a": 1, "b": 2})
 
 
 async def test_endless_json_is_stopped_at_the_limit():

@@ -1,17 +1,21 @@
 """Real MCP servers of each revision: the same calls, one connection for a run, and questions to a person."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from mcp import types
 
 from tests.fakes.mcp_server import ADD, FakeMcp, Raw
 from tests.fakes.mcp_servers import NEW, OLD, OLDEST, REVISIONS, SIZE, ServedMcp, serve_mcp
+from tests.support.movable_time import movable_time
 from tests.support.waiting import LIMIT, until_async
 from workflows.engine.errors import ToolFailed
 from workflows.engine.tool_calls import ToolAsks, ToolReply, ToolResult
+from workflows.tools.call_limits import CallLimit, build_call_limit
 from workflows.tools.kept_connections import keep_connections
 from workflows.tools.mcp.interviews import MAX_QUESTIONS, Answer, Interview, describe_question
+from workflows.tools.mcp.patience import Patience
 from workflows.tools.mcp.session import Server, call_tool, list_tools
 from workflows.tools.operations import Operation
 
@@ -84,6 +88,55 @@ async def test_calls_of_a_run_share_a_connection(revision: str) -> None:
         assert served.requests[begins] == before + 1
     assert [each.text for each in (first, *later)] == ["3"] * 4
     assert sorted(str(call.key) for call in served.calls) == ["0", "1", "2", "k"]
+
+
+@pytest.mark.parametrize("revision", [NEW, OLD])
+async def test_progress_extends_the_time_of_a_call_up_to_a_total(
+    revision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted: list[Any] = []
+
+    async def note(patience: Patience, *report: Any) -> None:
+        await note_progress(patience, *report)
+        noted.append(report)
+
+    async def report_after(seconds: float) -> None:
+        time.let_pass(seconds)
+        count = len(noted)
+        served.reports_progress.set()
+        await until_async(lambda: len(noted) > count)
+
+    note_progress = Patience.note_progress
+    monkeypatch.setattr(Patience, "note_progress", note)
+    with serve_mcp(revision) as served, movable_time() as time:
+        target = Server(served.url, limit=CallLimit(60, 150))
+        waiting = asyncio.create_task(call_tool(target, operation("wait"), {}))
+        await until_async(lambda: served.requests["tools/call"] == 1)
+        await report_after(50)
+        await report_after(50)
+        assert not waiting.done()
+        await report_after(40)
+        time.let_pass(11)
+        message = "The tool wait took longer than 150 seconds, the limit of its connection"
+        with pytest.raises(ToolFailed, match=message):
+            await waiting
+        await until_async(served.was_cancelled.is_set)
+
+
+async def test_call_without_progress_has_the_time_of_its_connection() -> None:
+    with serve_mcp(NEW) as served, movable_time() as time:
+        target = Server(served.url, limit=build_call_limit(90))
+        waiting = asyncio.create_task(call_tool(target, operation("wait"), {}))
+        await until_async(lambda: served.requests["tools/call"] == 1)
+        time.let_pass(91)
+        with pytest.raises(ToolFailed, match="took longer than 90 seconds, the limit of its"):
+            await waiting
+
+
+@pytest.mark.parametrize(("seconds", "total"), [(5, 50), (60, 600), (600, 1800), (0.3, 3)])
+def test_total_of_a_call_is_bounded(seconds: float, total: float) -> None:
+    assert build_call_limit(seconds) == CallLimit(seconds, total)
+    assert build_call_limit(seconds).shorten(120) == CallLimit(min(seconds, 120), min(total, 120))
 
 
 async def test_session_that_the_server_has_forgotten_is_opened_again() -> None:

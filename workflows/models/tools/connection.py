@@ -1,11 +1,19 @@
 """The tool connections of a team."""
 
+from typing import Final
+
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
 from workflows.models.fields import VerbatimJSONField, link_to_user
 from workflows.models.provider import Credential
+
+
+# How long a call of an MCP server may take; its reports of progress extend that.
+DEFAULT_CALL_SECONDS: Final = 60
+MIN_CALL_SECONDS: Final = 5
+MAX_CALL_SECONDS: Final = 600
 
 
 class ConnectionKind(models.TextChoices):
@@ -56,8 +64,24 @@ class ToolConnection(TenantModel):
         on_delete=models.SET_NULL,
         related_name="tool_connections",
     )
+    call_seconds = models.PositiveSmallIntegerField(
+        _("seconds of a call"),
+        default=DEFAULT_CALL_SECONDS,
+        db_default=DEFAULT_CALL_SECONDS,
+        help_text=_("How long a call of an MCP server may take."),
+    )
+    revision = models.CharField(
+        _("revision"),
+        max_length=16,
+        blank=True,
+        db_default="",
+        help_text=_("The revision of MCP that the server spoke at the last check."),
+    )
     checked_at = models.DateTimeField(_("last check"), null=True, blank=True)
     check_error = models.CharField(_("error of the last check"), max_length=1000, blank=True)
+    check_note = models.CharField(
+        _("note of the last check"), max_length=1000, blank=True, db_default=""
+    )
     created_by = link_to_user(_("created by"))
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
@@ -75,6 +99,10 @@ class ToolConnection(TenantModel):
             models.CheckConstraint(
                 condition=models.Q(slug__regex=r"^[a-z0-9][a-z0-9-]*$"),
                 name="tool_connection_slug_plain",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(call_seconds__range=(MIN_CALL_SECONDS, MAX_CALL_SECONDS)),
+                name="tool_connection_call_seconds_bounded",
             ),
         ]
 

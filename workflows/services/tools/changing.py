@@ -10,6 +10,7 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.errors import InvalidValue
 from workflows.models import ConnectionKind, Credential, ToolConnection
+from workflows.models.tools.connection import MAX_CALL_SECONDS, MIN_CALL_SECONDS
 from workflows.services import audit_lines, credentials
 from workflows.services.outside_calls import lock_row
 from workflows.services.tools.listing import Listing, check_listing, list_server, read_api
@@ -43,25 +44,45 @@ def choose_operations(
     connection: ToolConnection,
     enabled: Collection[str],
     approvals: Collection[str],
+    call_seconds: int | None = None,
 ) -> ToolConnection:
-    """Set which operations are offered as tools, and which of them need the approval of a person for each call."""
+    """Set which operations are offered as tools, and which of them need the approval of a person for each call.
+
+    ``call_seconds`` are how long a call of an MCP server may take; None leaves that as it is.
+    """
     permissions.check_manage(principal, connection)
     names = [str(row["name"]) for row in connection.operations]
     if unknown := sorted((set(enabled) | set(approvals)) - set(names)):
         sentence = _("There is no operation %(name)s.")
         raise InvalidValue(sentence % {"name": unknown[0][:100]}, field="operations")
+    if call_seconds is not None:
+        connection.call_seconds = _check_call_seconds(call_seconds)
     with tenant([connection.team_id]):
         connection.enabled_operations = [name for name in names if name in enabled]
         connection.approval_operations = [name for name in names if name in approvals]
-        connection.save(update_fields=["enabled_operations", "approval_operations", "updated_at"])
+        connection.save(
+            update_fields=[
+                *("enabled_operations", "approval_operations", "call_seconds"),
+                "updated_at",
+            ]
+        )
         audit_lines.record(
             principal,
             connection,
             "tool.changed",
             enabled=len(connection.enabled_operations),
             approvals=len(connection.approval_operations),
+            **({} if call_seconds is None else {"call_seconds": call_seconds}),
         )
     return connection
+
+
+def _check_call_seconds(seconds: int) -> int:
+    if not MIN_CALL_SECONDS <= seconds <= MAX_CALL_SECONDS:
+        sentence = _("A call may take %(min)d to %(max)d seconds.")
+        limits = {"min": MIN_CALL_SECONDS, "max": MAX_CALL_SECONDS}
+        raise InvalidValue(sentence % limits, field="call_seconds")
+    return seconds
 
 
 def replace_secret(

@@ -1,6 +1,8 @@
 """Calls an operation once, to see what it answers."""
 
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
+from typing import Final
 from uuid import UUID
 
 from asgiref.sync import async_to_sync
@@ -29,6 +31,9 @@ from workflows.tools.port import TeamAccounts, load_local_tools
 from workflows.tools.threads import run_in_thread
 
 
+TRY_SECONDS: Final = 120.0  # of a call for which a person waits, whatever its connection allows
+
+
 def try_operation(
     principal: Principal, *, connection: ToolConnection, name: str, arguments: Mapping[str, Json]
 ) -> ToolResult:
@@ -38,6 +43,7 @@ def try_operation(
     """
     permissions.check_manage(principal, connection)
     target = read_connection(connection)
+    target = replace(target, limit=target.limit.shorten(TRY_SECONDS))
     operation = target.operations.get(name)
     if operation is None or name not in target.enabled:
         raise InvalidValue(_("Enable this operation to try it."), field="operation")

@@ -19,10 +19,12 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from workflows.engine.errors import ToolFailed
+from workflows.tools.call_limits import CallLimit
 from workflows.tools.challenges import SignInNeeded
 from workflows.tools.mcp.ages import forget_age, is_known_as_old, note_as_old
 from workflows.tools.mcp.faults import describe_error, is_refusal_of_transport
 from workflows.tools.mcp.listings import KnownTools
+from workflows.tools.mcp.patience import Patience
 from workflows.tools.mcp.servers import Server
 from workflows.tools.mcp.streams import NotedWriting, Spent, Streams, filter_messages
 
@@ -70,14 +72,23 @@ class Connection:
             except ToolFailed:
                 raise refusal from None
 
-    async def use(self, work: Callable[[ClientSession], Awaitable[T]], seconds: float) -> T:
-        """Return what ``work`` makes of the session. What is under way when the time is up is cancelled at the server."""
+    async def use(
+        self,
+        work: Callable[[ClientSession, Patience], Awaitable[T]],
+        limit: CallLimit,
+        *texts: str,
+    ) -> T:
+        """Return what ``work`` makes of the session. What is under way when the time is up is cancelled at the server.
+
+        ``texts`` are those of ``Patience``, for the error.
+        """
         session = self._ready.result()
         # The messages of a process don't say to which call they belong, and it may ask in each.
         takes_turns = self.server.is_process and not is_modern(session)
         async with self._turn if takes_turns else nullcontext():
             self.spent.begin_call()
-            return await self._wait_for(work(session), seconds)
+            patience = Patience(limit, *texts)
+            return await self._wait_for(work(session, patience), patience)
 
     async def close(self) -> None:
         """End the session. A server that only fails to say goodbye has still answered."""
@@ -91,9 +102,13 @@ class Connection:
     async def _open(self, open_streams: Open, seconds: float) -> None:
         loop = asyncio.get_running_loop()
         self._stop, self._ready = _Stop(), loop.create_future()
-        self._task = loop.create_task(self._hold(open_streams, seconds))
+        # A kept connection outlasts its first call: each call has a time limit of its own.
+        self._task = loop.create_task(
+            self._hold(open_streams, max(seconds, self.server.limit.total) + CLOSE_SECONDS)
+        )
+        patience = Patience(CallLimit(seconds, seconds))
         try:
-            await self._wait_for(asyncio.shield(self._ready), seconds)
+            await self._wait_for(asyncio.shield(self._ready), patience)
         except BaseException:
             await _end(self._task)
             raise
@@ -109,21 +124,23 @@ class Connection:
                     self._ready.set_result(session)
                 await self._closing.wait()
 
-    async def _wait_for(self, work: Awaitable[T], seconds: float) -> T:
+    async def _wait_for(self, work: Awaitable[T], patience: Patience) -> T:
         """Return the result of ``work``, or raise ``ToolFailed`` with the reason for which the session has ended."""
         task = self._task
         if task is None:
             raise RuntimeError("The connection is not open.")
         call = asyncio.ensure_future(work)
         try:
-            ended, _others = await asyncio.wait(
-                {call, task}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
-            )
-            if call in ended and not call.cancelled() and call.exception() is None:
+            while not call.done() and not task.done():
+                if patience.seconds_left <= 0:
+                    raise patience.build_fault()
+                await asyncio.wait(
+                    {call, task},
+                    timeout=patience.seconds_left,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+            if call.done() and not call.cancelled() and call.exception() is None:
                 return call.result()
-            if not ended:
-                message = f"The MCP server took longer than {seconds:g} seconds"
-                raise ToolFailed(message, retryable=True)
             raise await self._explain(call) from None
         finally:
             if not call.done():

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
+from workflows.tools.call_limits import CallLimit, build_call_limit
 from workflows.tools.mcp.commands import STDIO_SCHEME
 from workflows.tools.mcp.http import open_http, open_sse
 from workflows.tools.mcp.stdio import open_stdio
@@ -12,11 +13,12 @@ from workflows.tools.mcp.streams import Spent, Streams
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The address of a server, and its credential as a header or as a variable of the process."""
+    """The address of a server, its credential as a header or as a variable of the process, and how long its calls may take."""
 
     url: str
     header: tuple[str, str] | None = field(default=None, repr=False)
     variable: tuple[str, str] | None = field(default=None, repr=False)
+    limit: CallLimit = field(default_factory=build_call_limit)
 
     @property
     def is_process(self) -> bool:

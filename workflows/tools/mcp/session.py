@@ -19,11 +19,13 @@ from pydantic import TypeAdapter
 from workflows.engine.errors import ToolFailed
 from workflows.engine.language.document import Json
 from workflows.engine.tool_calls import ToolReply, ToolResult
+from workflows.tools.call_limits import CallLimit
 from workflows.tools.kept_connections import find_connection
 from workflows.tools.mcp import IDEMPOTENCY_META
 from workflows.tools.mcp.connection import Connection, is_modern
 from workflows.tools.mcp.faults import explain_transport, is_ended_session
 from workflows.tools.mcp.listings import find_known, iter_pages, learn_tools, read_tools
+from workflows.tools.mcp.patience import Patience
 from workflows.tools.mcp.questions import (
     build_old_question,
     build_question,
@@ -39,7 +41,7 @@ from workflows.tools.operations import Operation, clean_text
 __all__ = ["Listing", "Server", "call_tool", "list_tools"]
 
 LIST_SECONDS: Final = 20.0
-CALL_SECONDS: Final = 60.0
+OPEN_SECONDS: Final = 60.0  # for a call; some processes take long to start
 POLL_SECONDS: Final = 0.25  # until a server is asked again that wants to be asked again
 
 _RESULTS: Final[TypeAdapter[types.CallToolResult | types.InputRequiredResult]] = TypeAdapter(
@@ -59,7 +61,7 @@ class Listing:
 async def list_tools(server: Server, seconds: float = LIST_SECONDS) -> Listing:
     """Return the tools of a server. Raise ``ToolFailed`` if it can't be reached or answers nonsense."""
 
-    async def work(session: ClientSession) -> Listing:
+    async def work(session: ClientSession, _patience: Patience) -> Listing:
         tools = [tool async for page in iter_pages(session) for tool in page.tools]
         information = session.server_info
         title = (information.title or information.name) if information else server.url
@@ -67,7 +69,7 @@ async def list_tools(server: Server, seconds: float = LIST_SECONDS) -> Listing:
 
     connection = await _connect(server, seconds)
     try:
-        return await connection.use(work, seconds)
+        return await connection.use(work, CallLimit(seconds, seconds))
     finally:
         await connection.close()
 
@@ -79,7 +81,6 @@ async def call_tool(
     *,
     idempotency_key: str = "",
     reply: ToolReply | None = None,
-    seconds: float = CALL_SECONDS,
 ) -> ToolResult:
     """Call a tool. Raise ``ToolFailed`` if the server can't be reached; what it refuses is a result.
 
@@ -88,18 +89,24 @@ async def call_tool(
     if error := operation.find_argument_error(arguments):
         return ToolResult(f"Invalid arguments: {error}", is_error=True)
     call = _Call(server, operation, arguments, idempotency_key, reply)
+    texts = (f"The tool {operation.name}", ", the limit of its connection")
 
     async def connect() -> Connection:
-        return await _connect(server, seconds)
+        return await _connect(server, min(server.limit.seconds, OPEN_SECONDS))
 
-    async with find_connection(server, connect) as connection:
-        try:
-            return await connection.use(partial(call.make, connection), seconds)
-        except _SessionEnded:
-            await connection.close()
-    # The server has forgotten the session, and so the call was not carried out.
-    async with find_connection(server, connect) as connection:
-        return await connection.use(partial(call.make, connection), seconds)
+    async def make() -> ToolResult:
+        async with find_connection(server, connect) as connection:
+            try:
+                return await connection.use(partial(call.make, connection), server.limit, *texts)
+            except _SessionEnded:
+                await connection.close()
+                raise
+
+    try:
+        return await make()
+    except _SessionEnded:
+        # The server has forgotten the session, and so the call was not carried out.
+        return await make()
 
 
 async def _connect(server: Server, seconds: float) -> Connection:
@@ -120,22 +127,26 @@ class _Call:
     idempotency_key: str
     reply: ToolReply | None
 
-    async def make(self, connection: Connection, session: ClientSession) -> ToolResult:
+    async def make(
+        self, connection: Connection, session: ClientSession, patience: Patience
+    ) -> ToolResult:
         await self._check_tool(connection, session)
         make = self._make_until_answered if is_modern(session) else self._make_with_interview
         try:
-            return await make(connection, session)
+            return await make(connection, session, patience)
         except MCPError as error:
             return _read_refusal(error, connection.spent)
 
     async def _make_until_answered(
-        self, _connection: Connection, session: ClientSession
+        self, _connection: Connection, session: ClientSession, patience: Patience
     ) -> ToolResult:
         responses, state = read_reply(self.reply)
         while True:
             # Not session.call_tool, which checks the answer against the server's own schema.
             request = self._build(self.idempotency_key, responses, state)
-            result = await session.send_request(request, _RESULTS)
+            result = await session.send_request(
+                request, _RESULTS, progress_callback=patience.note_progress
+            )
             if isinstance(result, types.CallToolResult):
                 return build_result(result)
             if result.input_requests:
@@ -144,7 +155,7 @@ class _Call:
             await anyio.sleep(POLL_SECONDS)
 
     async def _make_with_interview(
-        self, connection: Connection, session: ClientSession
+        self, connection: Connection, session: ClientSession, patience: Patience
     ) -> ToolResult:
         """Make the call, and withdraw it if the server asks what nobody has answered yet."""
         interview = read_interview(self.reply)
@@ -152,7 +163,11 @@ class _Call:
         key, count = self.idempotency_key, len(interview.answers)
         request = self._build(f"{key} {count}" if key and count else key)
         with connection.spent.interviews.hold(interview):
-            call = asyncio.ensure_future(session.send_request(request, types.CallToolResult))
+            call = asyncio.ensure_future(
+                session.send_request(
+                    request, types.CallToolResult, progress_callback=patience.note_progress
+                )
+            )
             asking = asyncio.ensure_future(interview.is_asking.wait())
             try:
                 await asyncio.wait({call, asking}, return_when=asyncio.FIRST_COMPLETED)

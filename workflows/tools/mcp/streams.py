@@ -20,6 +20,7 @@ Writing = Any
 Streams = tuple[Reading, Writing]
 
 MAX_MESSAGES: Final = 1000  # of one call, notifications included
+MAX_REPORTS: Final = 10_000  # of the progress of one call, which may take half an hour
 MAX_REQUESTS: Final = 20  # of the server; each is answered with a refusal
 MAX_ID: Final = 20
 
@@ -30,6 +31,7 @@ class Spent:
 
     messages: int = 0
     requests: int = 0  # of the server
+    reports: int = 0  # of progress
     exchanges: int = 0  # over HTTP
     bytes: int = 0  # of a process
     refusal: int = 0  # the status with which the server refused an exchange over HTTP
@@ -39,8 +41,18 @@ class Spent:
     interviews: Interviews = field(default_factory=Interviews)
 
     def begin_call(self) -> None:
-        self.messages = self.requests = self.exchanges = self.bytes = self.refusal = 0
+        self.messages = self.requests = self.reports = self.exchanges = self.bytes = (
+            self.refusal
+        ) = 0
         self.challenge = None
+
+    @property
+    def exceeds_messages(self) -> bool:
+        return (
+            self.messages > MAX_MESSAGES
+            or self.requests > MAX_REQUESTS
+            or self.reports > MAX_REPORTS
+        )
 
 
 class NotedWriting:
@@ -77,30 +89,43 @@ async def filter_messages(
     spent: Spent,
     stop: Callable[[str], None],
 ) -> None:
-    """Pass responses and requests on to the session, and drop notifications. Call ``stop`` for invalid messages.
+    """Pass responses, requests and reports of progress on to the session, and drop other notifications.
+
+    Call ``stop`` for invalid messages.
 
     The session would ignore or log a message that it can't read, and wait for an answer until its time is up.
     """
     async with source, target:
         async for message in source:
-            spent.messages += 1
+            is_report = _is_report(message)
+            spent.messages += not is_report
+            spent.reports += is_report
             if isinstance(message, SessionMessage) and isinstance(message.message, JSONRPCRequest):
                 spent.requests += 1
                 # Transports over HTTP say with it in which context, and so for which call, they have read it.
                 context = getattr(source, "last_context", None)
                 spent.interviews.note_request(message.message.id, context)
-            if spent.messages > MAX_MESSAGES or spent.requests > MAX_REQUESTS:
+            if spent.exceeds_messages:
                 stop("The MCP server sent too many messages")
             elif isinstance(message, Exception):
                 stop("The MCP server sent a message that is not valid")
             elif _is_unasked(message, spent.ids):
                 stop("The MCP server answered a request that was not made")
-            elif not _is_kind(message, JSONRPCNotification):
+            elif is_report or not _is_kind(message, JSONRPCNotification):
                 await target.send(message)
 
 
 def _is_kind(message: SessionMessage | Exception, kind: type) -> bool:
     return isinstance(message, SessionMessage) and isinstance(message.message, kind)
+
+
+def _is_report(message: SessionMessage | Exception) -> bool:
+    """Return whether the server tells how far a call is."""
+    return (
+        isinstance(message, SessionMessage)
+        and isinstance(message.message, JSONRPCNotification)
+        and message.message.method == "notifications/progress"
+    )
 
 
 def _is_unasked(message: SessionMessage, ids: set[str]) -> bool:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from workflows.engine.tools.web.services import SERVICES
 from workflows.forms import PageForm
+from workflows.models.tools.connection import MAX_CALL_SECONDS, MIN_CALL_SECONDS
 from workflows.tools.mcp.commands import list_commands
 from workflows.tools.openapi.documents import MAX_BYTES
 
@@ -176,6 +177,19 @@ class SecretForm(PageForm):
         strip=True,
         max_length=4096,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+    )
+
+
+class CallSecondsForm(PageForm):
+    """How long a call of an MCP server may take."""
+
+    call_seconds = forms.IntegerField(
+        label=_("Seconds for a call"),
+        min_value=MIN_CALL_SECONDS,
+        max_value=MAX_CALL_SECONDS,
+        help_text=_(
+            "As long as the server reports progress, a call goes on for up to ten times as long, half an hour at most."
+        ),
     )
 
 

@@ -32,6 +32,7 @@ from workflows.tools.mcp.commands import list_commands
 from workflows.tools.port import load_local_tools
 from workflows.views.request_context import get_form_data
 from workflows.views.tools.forms import (
+    CallSecondsForm,
     McpForm,
     OpenApiForm,
     ProcessForm,
@@ -122,11 +123,15 @@ def choose(request: HttpRequest, connection_id: UUID) -> HttpResponse:
     enabled = request.POST.getlist("enabled")
     if request.POST.get("all"):
         enabled = names if request.POST["all"] == "on" else []
+    form = CallSecondsForm(request.POST if "call_seconds" in request.POST else None)
+    if form.errors:
+        return _render_detail(request, principal, connection, limit_form=form)
     tools.choose_operations(
         principal,
         connection=connection,
         enabled=set(enabled),
         approvals=set(request.POST.getlist("approval")),
+        call_seconds=form.cleaned_data["call_seconds"] if form.is_bound else None,
     )
     messages.success(request, _("Saved."))
     return redirect("workflows:tool_connection", connection.pk)
@@ -188,6 +193,7 @@ def _render_detail(
     principal: Principal,
     connection: ToolConnection,
     form: SecretForm | None = None,
+    limit_form: CallSecondsForm | None = None,
 ) -> HttpResponse:
     enabled, approvals = set(connection.enabled_operations), set(connection.approval_operations)
     operations = [
@@ -201,11 +207,19 @@ def _render_detail(
         "operations": operations,
         "can_edit": permissions.may_manage(principal, connection),
         "secret_form": form or SecretForm(),
+        "limit_form": limit_form or _build_limit_form(connection),
         "refresh_form": RefreshForm() if needs_document else None,
         **_describe_sign_in(connection),
     }
-    status = 422 if form and form.errors else 200
-    return render(request, "tools/connection.html", context, status=status)
+    has_errors = any(each is not None and each.errors for each in (form, limit_form))
+    return render(request, "tools/connection.html", context, status=422 if has_errors else 200)
+
+
+def _build_limit_form(connection: ToolConnection) -> CallSecondsForm | None:
+    """Return the form for how long a call may take, which only servers of MCP have."""
+    if connection.kind not in (ConnectionKind.MCP_HTTP, ConnectionKind.MCP_STDIO):
+        return None
+    return CallSecondsForm(initial={"call_seconds": connection.call_seconds})
 
 
 def _describe_sign_in(connection: ToolConnection) -> dict[str, Any]:
