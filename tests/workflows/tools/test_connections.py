@@ -1,6 +1,7 @@
 """Connections from end to end: services, API and pages with real servers on 127.0.0.1."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -16,6 +17,8 @@ from workflows.models import Credential, ToolConnection
 from workflows.services import tools
 from workflows.services.tools import trying
 from workflows.tools import connections
+from workflows.tools.mcp import session
+from workflows.tools.mcp.streams import SkippedLines
 
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
@@ -159,6 +162,36 @@ def test_seconds_of_a_call_are_chosen_on_the_page_of_an_mcp_server(cast):
     assert 'name="call_seconds" value="120"' in client.get(saved.url).content.decode()
     api = client.get(reverse("workflows:tool_connection", args=[connect(cast).pk]))
     assert "call_seconds" not in api.content.decode()
+
+
+def test_what_a_process_writes_between_its_messages_is_noted_without_the_secret(cast, monkeypatch):
+    async def list_noisily(server):
+        listing = await list_tools(server)
+        return replace(listing, skipped=SkippedLines(2, f"Starting with {SECRET}"))
+
+    list_tools = session.list_tools
+    with FakeMcp() as server:
+        row = tools.connect_mcp(
+            cast.ada.principal, team_id=cast.team_a.pk, url=server.url, secret=SECRET
+        )
+        assert (row.revision, row.check_note) == ("2025-06-18", "")
+        with monkeypatch.context() as patch:
+            patch.setattr(session, "list_tools", list_noisily)
+            tools.refresh_connection(cast.ada.principal, connection=row)
+        note = reload(row).check_note
+        page = show(cast, row)
+        tools.refresh_connection(cast.ada.principal, connection=row)
+
+    assert note == (
+        "2 lines of its standard output are no messages and were skipped. The first one: Starting with [secret]"
+    )
+    assert note in page
+    assert reload(row).check_note == ""
+
+
+def show(cast, row):
+    page = reverse("workflows:tool_connection", args=[row.pk])
+    return cast.ada.client.get(page).content.decode()
 
 
 def test_new_and_changed_operations_wait_for_a_person(cast):

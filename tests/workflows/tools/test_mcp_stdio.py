@@ -16,6 +16,12 @@ from workflows.engine.errors import ToolFailed
 from workflows.engine.tool_calls import ToolAsks, ToolReply
 from workflows.tools.kept_connections import keep_connections
 from workflows.tools.mcp.session import Server, call_tool, list_tools
+from workflows.tools.mcp.streams import (
+    MAX_SKIPPED_BYTES,
+    MAX_SKIPPED_LINES,
+    SkippedLines,
+    Spent,
+)
 from workflows.tools.operations import Operation
 
 
@@ -36,6 +42,9 @@ if mode == "flood":
 if mode == "lines":
     while True: print(json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}))
 if mode == "silent": stay()
+if mode == "logs": print("Starting with the key t0ken-0123456789 ...\\n\\n[INFO] {ready}", flush=True)
+if mode == "chatters":
+    while True: print("Still starting ...", flush=True)
 if mode in CHILDREN:
     child, environment = CHILDREN[mode]
     with open(os.devnull, "r+b") as null:
@@ -52,6 +61,8 @@ for line in sys.stdin:
         continue
     is_greeted = True
     if "method" not in message: continue
+    if mode == "logs": print("123", "got", message["method"], flush=True)
+    if mode == "breaks": print('{"jsonrpc": "2.0", "id": 1, "res', flush=True)
     if "id" not in message: continue
     if mode == "asks" and message["method"] == "tools/call":
         schema = {"type": "object", "properties": {"size": {"type": "string"}}}
@@ -134,13 +145,50 @@ async def test_process_gets_nothing_of_our_environment(start, monkeypatch):
     await ends(start.pid)
 
 
-@pytest.mark.parametrize(("mode", "message"), [("flood", "too large"), ("lines", "too many")])
+@pytest.mark.parametrize(
+    ("mode", "message"),
+    [
+        ("flood", "too large"),
+        ("lines", "too many"),
+        ("chatters", "writes too much"),
+        ("breaks", "not valid"),
+    ],
+)
 @pytest.mark.usefixtures("short_grace")
 async def test_hostile_process_is_ended(start, mode, message):
     with pytest.raises(ToolFailed, match=message):
         await list_tools(start(mode), seconds=60)
 
     await ends(start.pid)
+
+
+async def test_lines_that_are_no_messages_are_skipped(start):
+    server = start("logs")
+
+    listing = await list_tools(server)
+    async with keep_connections():
+        answers = [await call_tool(server, SHOW, {}) for _ in range(3)]
+
+    assert [operation.name for operation in listing.operations] == ["show"]
+    assert [answer.is_error for answer in answers] == [False] * 3
+    assert listing.skipped.count >= 3  # two at the start, a blank one, and one for each message
+    assert listing.skipped.first == "Starting with the key t0ken-0123456789 ..."
+    assert listing.revision == "2025-06-18"
+
+
+def test_lines_of_many_calls_are_not_added_up():
+    spent = Spent()
+    for _call in range(5):
+        spent.begin_call()
+        for _line in range(MAX_SKIPPED_LINES):
+            spent.skip_line(b"log\n")
+
+    assert spent.skipped == SkippedLines(5 * MAX_SKIPPED_LINES, "log")
+    with pytest.raises(ToolFailed, match="writes too much"):
+        spent.skip_line(b"log\n")
+    spent.begin_call()
+    with pytest.raises(ToolFailed, match="writes too much"):
+        spent.skip_line(b"x" * (MAX_SKIPPED_BYTES + 1))
 
 
 @pytest.mark.usefixtures("short_grace")

@@ -162,6 +162,7 @@ def _save_listing(principal: Principal, connection: ToolConnection, listing: Lis
         changed = [name for name, row in rows.items() if row != earlier.get(name)]
         connection.operations = list(rows.values())
         connection.total_operations = listing.total
+        connection.revision, connection.check_note = listing.revision, listing.note[:1000]
         kept_names = rows.keys() - set(changed)
         connection.enabled_operations = [
             name for name in connection.enabled_operations if name in kept_names
@@ -172,6 +173,7 @@ def _save_listing(principal: Principal, connection: ToolConnection, listing: Lis
         connection.save(
             update_fields=[
                 *("operations", "total_operations", "enabled_operations", "approval_operations"),
+                *("revision", "check_note"),
                 "updated_at",
             ]
         )

@@ -185,6 +185,7 @@ def _save(
 ) -> ToolConnection:
     row.operations = [operation.to_json() for operation in listing.operations]
     row.total_operations = listing.total
+    row.revision, row.check_note = listing.revision, listing.note[:1000]
     row.enabled_operations = [operation.name for operation in listing.operations]
     row.approval_operations = approvals
     row.authentication = {"type": security.type, "name": security.name}

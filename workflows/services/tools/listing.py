@@ -6,6 +6,7 @@ from uuid import UUID
 
 from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.access import Principal
 from config import net
@@ -14,6 +15,7 @@ from workflows.errors import InvalidValue
 from workflows.services.outside_calls import call_outside
 from workflows.tools.challenges import SignInNeeded
 from workflows.tools.connections import build_server
+from workflows.tools.echoed_secrets import build_cleaner
 from workflows.tools.openapi.documents import MAX_BYTES, ApiDescription, read_description
 from workflows.tools.openapi.security import Security
 from workflows.tools.operations import MAX_LISTING_BYTES, Operation, measure_listing
@@ -27,11 +29,16 @@ DOCUMENT_SECONDS: Final = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The operations of a connection. ``total`` counts those beyond the limit, too."""
+    """The operations of a connection. ``total`` counts those beyond the limit, too.
+
+    ``revision`` is that of MCP which the server spoke, and ``note`` says what is odd about it.
+    """
 
     title: str
     operations: tuple[Operation, ...]
     total: int
+    revision: str = ""
+    note: str = ""
 
 
 def read_api(
@@ -100,7 +107,28 @@ def list_server(
         raise InvalidValue(str(fault), field="url") from None
     if not listing.operations:
         raise InvalidValue(_("The MCP server offers no tools."), field="url")
-    return check_listing(Listing(listing.title, listing.operations, listing.total))
+    note = _describe_skipped(listing.skipped.count, listing.skipped.first)
+    return check_listing(
+        Listing(
+            listing.title,
+            listing.operations,
+            listing.total,
+            listing.revision,
+            build_cleaner(secret, security)(note),
+        )
+    )
+
+
+def _describe_skipped(count: int, first: str) -> str:
+    """Return the note about lines that a process has written between its messages, or nothing."""
+    if not count:
+        return ""
+    sentence = ngettext(
+        "%(n)d line of its standard output is no message and was skipped: %(line)s",
+        "%(n)d lines of its standard output are no messages and were skipped. The first one: %(line)s",
+        count,
+    )
+    return sentence % {"n": count, "line": first}
 
 
 def check_listing(listing: Listing) -> Listing:

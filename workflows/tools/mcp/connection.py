@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 import anyio
+import structlog
 from mcp import ClientSession, types
 from mcp.client.session import ClientRequestContext
 from mcp.shared.exceptions import MCPError
@@ -34,6 +35,8 @@ CLOSE_SECONDS: Final = 5.0
 CLOSE_PROCESS_SECONDS: Final = 15.0
 # A call learns from the end of its session why it got no answer.
 _REASON_SECONDS: Final = 2.0
+
+log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 Open = Callable[[Spent, float, Callable[[str], None]], AbstractAsyncContextManager[Streams]]
@@ -95,6 +98,8 @@ class Connection:
         if self._task is None:
             return
         self._closing.set()
+        if self.spent.skipped.count:
+            log.info("mcp_lines_skipped", server=self.server.url, lines=self.spent.skipped.count)
         seconds = CLOSE_PROCESS_SECONDS if self.server.is_process else CLOSE_SECONDS
         await asyncio.wait({self._task}, timeout=seconds)
         await _end(self._task)

@@ -7,7 +7,7 @@ that is made again.
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
@@ -34,7 +34,7 @@ from workflows.tools.mcp.questions import (
 )
 from workflows.tools.mcp.results import build_result
 from workflows.tools.mcp.servers import Server
-from workflows.tools.mcp.streams import Spent
+from workflows.tools.mcp.streams import SkippedLines, Spent
 from workflows.tools.operations import Operation, clean_text
 
 
@@ -51,11 +51,13 @@ _RESULTS: Final[TypeAdapter[types.CallToolResult | types.InputRequiredResult]] =
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The tools of a server. ``total`` counts those beyond the limit that were listed, too."""
+    """The tools of a server, and how it spoke. ``total`` counts those beyond the limit that were listed, too."""
 
     title: str
     operations: tuple[Operation, ...]
     total: int
+    revision: str = ""
+    skipped: SkippedLines = field(default_factory=SkippedLines)
 
 
 async def list_tools(server: Server, seconds: float = LIST_SECONDS) -> Listing:
@@ -65,7 +67,13 @@ async def list_tools(server: Server, seconds: float = LIST_SECONDS) -> Listing:
         tools = [tool async for page in iter_pages(session) for tool in page.tools]
         information = session.server_info
         title = (information.title or information.name) if information else server.url
-        return Listing(clean_text(title, 200), read_tools(tools), len(tools))
+        return Listing(
+            clean_text(title, 200),
+            read_tools(tools),
+            len(tools),
+            session.protocol_version or "",
+            connection.spent.skipped,
+        )
 
     connection = await _connect(server, seconds)
     try:

@@ -4,6 +4,7 @@ A team chooses a command by its name and can't change its arguments. The process
 in it, and ends with the session, together with whatever it has started.
 """
 
+import json
 import os
 import shlex
 import signal
@@ -76,10 +77,14 @@ async def _open_streams(process: subprocess.Process, spent: Spent) -> AsyncItera
     async def read(stdout: StreamReader) -> None:
         async with to_session:
             while line := await _read_line(stdout):
-                spent.bytes += len(line)
-                if spent.bytes > MAX_TOTAL:
+                spent.byte_count += len(line)
+                if spent.byte_count > MAX_TOTAL:
                     raise ToolFailed("The MCP server sent too much")
-                await to_session.send(_parse_message(line))
+                message = _parse_message(line)
+                if message is None:
+                    spent.skip_line(line)
+                else:
+                    await to_session.send(message)
 
     async def write(stdin: StreamWriter) -> None:
         async with from_session:
@@ -105,11 +110,22 @@ async def _read_line(stdout: StreamReader) -> bytes:
         raise ToolFailed("The MCP server sent a message that is too large") from None
 
 
-def _parse_message(line: bytes) -> SessionMessage | Exception:
+def _parse_message(line: bytes) -> SessionMessage | Exception | None:
+    """Return the message of a line, or None if the line is none: some servers write their log between their messages."""
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as error:
-        return error
+        return error if _is_broken_message(line) else None
+
+
+def _is_broken_message(line: bytes) -> bool:
+    """Return whether a line that is no message is meant as one, whose answer would be waited for in vain."""
+    if b'"jsonrpc"' in line:
+        return True
+    try:
+        return isinstance(json.loads(line), dict | list)
+    except (ValueError, RecursionError):
+        return False
 
 
 async def _end_process(process: subprocess.Process, session: str) -> None:

@@ -10,8 +10,10 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from workflows.engine.errors import ToolFailed
 from workflows.tools.challenges import Challenge
 from workflows.tools.mcp.interviews import Interviews
+from workflows.tools.operations import clean_text
 
 
 # Streams of anyio, or those with which the package wraps them.
@@ -23,6 +25,21 @@ MAX_MESSAGES: Final = 1000  # of one call, notifications included
 MAX_REPORTS: Final = 10_000  # of the progress of one call, which may take half an hour
 MAX_REQUESTS: Final = 20  # of the server; each is answered with a refusal
 MAX_ID: Final = 20
+MAX_SKIPPED_LINES: Final = 200  # of one call
+MAX_SKIPPED_BYTES: Final = 256 * 1024
+MAX_SAMPLE: Final = 200  # characters of a skipped line that are shown
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedLines:
+    """What a process has written between its messages, on all calls of a connection: how many lines, and the first one."""
+
+    count: int = 0
+    first: str = ""
+
+    def add(self, line: bytes) -> "SkippedLines":
+        text = line[: MAX_SAMPLE * 4].decode(errors="replace").strip()
+        return SkippedLines(self.count + 1, self.first or clean_text(text, MAX_SAMPLE))
 
 
 @dataclass
@@ -33,18 +50,30 @@ class Spent:
     requests: int = 0  # of the server
     reports: int = 0  # of progress
     exchanges: int = 0  # over HTTP
-    bytes: int = 0  # of a process
+    byte_count: int = 0  # of a process
+    skipped_lines: int = 0  # of a process, since they are no messages
+    skipped_bytes: int = 0
     refusal: int = 0  # the status with which the server refused an exchange over HTTP
     challenge: Challenge | None = None  # with which it refused the last one
     # The ids of all requests that were made, which stay few: those of one run.
     ids: set[str] = field(default_factory=set)
     interviews: Interviews = field(default_factory=Interviews)
+    skipped: SkippedLines = field(default_factory=SkippedLines)
 
     def begin_call(self) -> None:
-        self.messages = self.requests = self.reports = self.exchanges = self.bytes = (
-            self.refusal
-        ) = 0
+        self.messages = self.requests = self.reports = self.exchanges = 0
+        self.byte_count = self.skipped_lines = self.skipped_bytes = self.refusal = 0
         self.challenge = None
+
+    def skip_line(self, line: bytes) -> None:
+        """Count a line that is no message. Raise ``ToolFailed`` if there are too many of them in one call."""
+        self.skipped_lines += 1
+        self.skipped_bytes += len(line)
+        if self.skipped_lines > MAX_SKIPPED_LINES or self.skipped_bytes > MAX_SKIPPED_BYTES:
+            raise ToolFailed(
+                "The MCP server writes too much to its standard output that is no message"
+            )
+        self.skipped = self.skipped.add(line)
 
     @property
     def exceeds_messages(self) -> bool:
