@@ -16,6 +16,7 @@ from config.net.errors import (
     TimeIsUp,
 )
 from config.net.exchanges import ExchangeFailed, FormFile, describe_failure, send_request
+from config.net.retry_after import parse_retry_after
 from config.net.watching import watch_body
 
 
@@ -33,6 +34,7 @@ __all__ = [
     "build_sync_client",
     "describe_failure",
     "parse_allowed",
+    "parse_retry_after",
     "send_request",
     "watch_body",
 ]

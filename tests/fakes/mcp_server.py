@@ -84,9 +84,13 @@ class FakeMcp:
     def speak_new(self) -> None:
         """Answer as servers of the revision 2026-07-28 do, which know no sessions."""
         kept = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-        list_tools = self.answers["tools/list"]
+        list_tools, call_tool = self.answers["tools/list"], self.answers["tools/call"]
         del self.answers["initialize"]
         self.answers["tools/list"] = lambda message: {**list_tools(message), **kept}
+        self.answers["tools/call"] = lambda message: {
+            **call_tool(message),
+            "resultType": "complete",
+        }
         self.answers["server/discover"] = lambda _message: {
             "supportedVersions": ["2026-07-28"],
             "capabilities": {"tools": {}},

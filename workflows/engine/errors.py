@@ -155,8 +155,10 @@ class DocumentUnreadable(EngineFault):
 class ToolFailed(EngineFault):
     """The tool does not exist, or could not be called."""
 
-    def __init__(self, message: str, *, retryable: bool = False) -> None:
-        self.retryable = retryable
+    def __init__(
+        self, message: str, *, retryable: bool = False, retry_after: float | None = None
+    ) -> None:
+        self.retryable, self.retry_after = retryable, retry_after
         super().__init__(message)
 
 

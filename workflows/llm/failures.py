@@ -142,7 +142,7 @@ def _explain_status(error: openai.APIStatusError, values: dict[str, str]) -> Mod
 def _explain_rate_limit(error: openai.APIStatusError, values: dict[str, str]) -> ModelFailed:
     if error.code == "insufficient_quota":
         return ModelFailed(BY_STATUS[402][0].format(**values), status=429)
-    seconds = _parse_seconds(error.response.headers.get("retry-after", ""))
+    seconds = net.parse_retry_after(error.response.headers.get("retry-after", ""))
     advice = "" if seconds is None else f" Retry after {seconds:g} s."
     message = f"The rate limit of {values['provider']} was reached.{advice}"
     return ModelRateLimited(message, retry_after=seconds)
@@ -181,11 +181,3 @@ def _walk_causes(error: BaseException | None) -> Iterator[BaseException]:
 def _read_error_text(error: openai.APIError) -> str:
     """Return the provider's text, which is only used to recognize an error and never shown."""
     return f"{error.code or ''} {error.message} {error.body!r}"[:4000]
-
-
-def _parse_seconds(header: str) -> float | None:
-    try:
-        seconds = float(header)
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds <= 86_400 else None

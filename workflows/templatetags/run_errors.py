@@ -113,6 +113,10 @@ ERRORS = (
     # calls of MCP servers
     _("The tool %(name)s took longer than %(seconds)s seconds, the limit of its connection"),
     _("The MCP server took longer than %(seconds)s seconds"),
+    _(
+        "The MCP server answered with the status %(status)s and asks to wait for %(seconds)s seconds"
+    ),
+    _("The MCP server answered with the status %(status)s"),
     # sign-ins to MCP servers
     _(
         "The connection %(name)s needs a new sign-in: an admin signs in again on its page under Tools (%(reason)s)"

@@ -219,7 +219,9 @@ async def _call(
     except SignInNeeded:
         raise
     except ToolFailed as fault:
-        raise ToolFailed(clean(fault.message), retryable=fault.retryable) from None
+        raise ToolFailed(
+            clean(fault.message), retryable=fault.retryable, retry_after=fault.retry_after
+        ) from None
     except ToolAsks as asked:
         raise clean_question(asked, clean) from None
     return clean_result(result, clean)

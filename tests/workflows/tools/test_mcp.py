@@ -45,7 +45,8 @@ async def test_call_answers_text_and_structured_content():
         answer = await call_tool(Server(server.url), ADDING, {"a": 1, "b": 2}, idempotency_key="k")
 
     assert (answer.text, list(answer.data), answer.is_error) == ("3", [{"sum": 3}], False)
-    assert server.calls()[0]["params"]["_meta"] == {"mnemoflow/idempotencyKey": "k"}
+    meta = server.calls()[0]["params"]["_meta"]
+    assert meta == {"mnemoflow/idempotencyKey": "k", "progressToken": meta["progressToken"]}
 
 
 async def test_answer_as_event_stream_is_read():
@@ -316,3 +317,71 @@ async def test_server_that_is_not_there_is_told():
         await list_tools(Server("http://127.0.0.1:9/mcp"))
 
     assert failure.value.retryable
+
+
+BUSY_ERROR = {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": "Slow down"}}
+
+
+def build_busy(status, retry_after=None, *, content=b"busy"):
+    headers = {"content-type": "application/json" if content[:1] == b"{" else "text/plain"}
+    if retry_after is not None:
+        headers["retry-after"] = retry_after
+    return Raw(content, status, headers)
+
+
+def answer_in_turn(server, method, *busy):
+    """Let the server answer with these first, and then as it does."""
+    answer, answers = server.answers[method], iter(busy)
+    server.answers[method] = lambda message: next(answers, None) or answer(message)
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("content", [b"busy", json.dumps(BUSY_ERROR).encode()])
+async def test_call_is_made_again_when_a_busy_server_asks_to_wait(status, content, is_new):
+    with FakeMcp() as server:
+        if is_new:
+            server.speak_new()
+        busy = build_busy(status, "0", content=content)
+        answer_in_turn(server, "tools/call", busy, busy)
+        answer = await call_tool(Server(server.url), ADDING, {"a": 1, "b": 2}, idempotency_key="k")
+
+    assert answer.text == "3"
+    keys = [call["params"]["_meta"]["mnemoflow/idempotencyKey"] for call in server.calls()]
+    assert keys == ["k"] * 3
+
+
+@pytest.mark.parametrize(("is_new", "method"), [
+    (True, "server/discover"), (True, "tools/list"), (False, "initialize"),
+])  # fmt: skip
+async def test_server_that_is_busy_before_the_call_is_asked_again_too(method, is_new):
+    with FakeMcp() as server:
+        if is_new:
+            server.speak_new()
+        answer_in_turn(server, method, build_busy(429, "0"))
+        answer = await call_tool(Server(server.url), ADDING, {"a": 1, "b": 2})
+
+    assert (answer.text, len(server.calls())) == ("3", 1)
+    assert ("initialize" in [each["method"] for each in server.messages]) is not is_new
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "seconds", "tries", "advice"),
+    [
+        ("3600", 3600, 1, " and asks to wait for 3600 seconds"),
+        (None, None, 1, ""),
+        ("soon", None, 1, ""),
+        ("0", 0, 3, " and asks to wait for 0 seconds"),
+    ],
+)
+async def test_server_that_stays_busy_is_told_with_the_time_it_asks_for(
+    retry_after, seconds, tries, advice
+):
+    with FakeMcp() as server:
+        server.answers["tools/call"] = lambda _message: build_busy(429, retry_after)
+        with pytest.raises(ToolFailed) as failure:
+            await call_tool(Server(server.url), ADDING, {"a": 1, "b": 2})
+
+    assert str(failure.value) == f"The MCP server answered with the status 429{advice}"
+    assert (failure.value.retryable, failure.value.retry_after) == (True, seconds)
+    assert len(server.calls()) == tries

@@ -23,7 +23,7 @@ from workflows.engine.errors import ToolFailed
 from workflows.tools.call_limits import CallLimit
 from workflows.tools.challenges import SignInNeeded
 from workflows.tools.mcp.ages import forget_age, is_known_as_old, note_as_old
-from workflows.tools.mcp.faults import describe_error, is_refusal_of_transport
+from workflows.tools.mcp.faults import build_busy, describe_error, is_refusal_of_transport
 from workflows.tools.mcp.listings import KnownTools
 from workflows.tools.mcp.patience import Patience
 from workflows.tools.mcp.servers import Server
@@ -124,7 +124,7 @@ class Connection:
             async with _open_session(
                 open_streams(self.spent, seconds, self._stop), self.spent, self._stop
             ) as session:
-                await _negotiate(session, self.server)
+                await _negotiate(session, self.server, self.spent)
                 if not self._ready.done():
                     self._ready.set_result(session)
                 await self._closing.wait()
@@ -156,6 +156,8 @@ class Connection:
         """Return why a call failed: the reason for which its session has ended, or else what it raised."""
         if self.spent.challenge is not None:
             return SignInNeeded(self.spent.challenge)
+        if self.spent.busy is not None:
+            return build_busy(self.spent.busy)
         error = call.exception() if call.done() and not call.cancelled() else None
         task = self._task
         is_closed = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED
@@ -210,7 +212,7 @@ async def _end(task: "asyncio.Task[None]") -> None:
         task.exception()
 
 
-async def _negotiate(session: ClientSession, server: Server) -> None:
+async def _negotiate(session: ClientSession, server: Server, spent: Spent) -> None:
     """Agree on a revision with the server: the newest one, or that of its handshake."""
     if is_known_as_old(server):
         try:
@@ -228,6 +230,8 @@ async def _negotiate(session: ClientSession, server: Server) -> None:
             if server.is_process:
                 note_as_old(server)
             raise
+        if spent.busy:
+            raise  # it says nothing about the revisions that it speaks
         await session.initialize()
         if code == types.REQUEST_TIMEOUT:
             note_as_old(server)

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from config import net
 from workflows.engine.errors import ToolFailed
-from workflows.tools.mcp.streams import Spent
+from workflows.tools.mcp.streams import Busy, Spent
 from workflows.tools.operations import clean_text
 
 
@@ -26,6 +26,18 @@ _OF_TRANSPORT: Final[Mapping[str, str]] = {
     "Server returned an error response": "The MCP server answered with the status {status}",
     "Not Found": "The MCP server answered with the status {status}",
 }
+
+
+class ServerBusy(ToolFailed):
+    """The server has no time for a call, which it hasn't carried out."""
+
+
+def build_busy(busy: Busy) -> ServerBusy:
+    """Return the error of a call that the server has no time for. A node with retries waits as long as the server asks."""
+    seconds = busy.retry_after
+    message = f"The MCP server answered with the status {busy.status}"
+    advice = "" if seconds is None else f" and asks to wait for {seconds:g} seconds"
+    return ServerBusy(f"{message}{advice}", retryable=True, retry_after=seconds)
 
 
 def is_refusal_of_transport(spent: Spent) -> bool:

@@ -15,13 +15,14 @@ from mcp.client.streamable_http import streamable_http_client
 from config import net
 from workflows.engine.errors import ToolFailed
 from workflows.tools.challenges import Challenge
-from workflows.tools.mcp.streams import Spent, Streams
+from workflows.tools.mcp.streams import Busy, Spent, Streams
 
 
 MAX_RESPONSE: Final = 4 * 1024 * 1024
 MAX_EXCHANGES: Final = 60  # of one call; a server can make the package ask again and again
 SSE_SECONDS: Final = 3600.0  # of the one stream on which a server of 2024-11-05 sends everything
 MAX_STREAM: Final = 64 * 1024 * 1024
+BUSY_STATUSES: Final = frozenset({429, 503})
 MAX_FIELD: Final = 2000  # characters of a field of a challenge
 
 Header = tuple[str, str]
@@ -44,6 +45,7 @@ async def open_http(
 
     async def watch(response: Any) -> None:  # httpx2.Response: only config.net imports httpx2
         spent.challenge = read_challenge(response)
+        spent.busy = read_busy(response) or spent.busy
         if response.status_code >= 400:
             spent.refusal = response.status_code
         if response.headers.get("content-type", "").startswith("text/event-stream"):
@@ -77,6 +79,7 @@ async def open_sse(
 
     async def watch(response: Any) -> None:  # httpx2.Response
         spent.challenge = read_challenge(response)
+        spent.busy = read_busy(response) or spent.busy
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             net.watch_body(response, _explain_end(url, stop))
         elif response.status_code >= 400:
@@ -112,6 +115,14 @@ def read_challenge(response: Any) -> Challenge | None:  # httpx2.Response
     metadata_url = extract_resource_metadata_from_www_auth(response) or ""
     scope = extract_scope_from_www_auth(response) or ""
     return Challenge(metadata_url[:MAX_FIELD], scope[:MAX_FIELD], lacks_scope)
+
+
+def read_busy(response: Any) -> Busy | None:  # httpx2.Response
+    """Return what a response says about how busy the server is, or None if it isn't too busy to answer."""
+    if response.status_code not in BUSY_STATUSES:
+        return None
+    seconds = net.parse_retry_after(response.headers.get("retry-after", ""))
+    return Busy(response.status_code, seconds)
 
 
 def _count(spent: Spent) -> None:

@@ -6,7 +6,7 @@ that is made again.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -23,7 +23,7 @@ from workflows.tools.call_limits import CallLimit
 from workflows.tools.kept_connections import find_connection
 from workflows.tools.mcp import IDEMPOTENCY_META
 from workflows.tools.mcp.connection import Connection, is_modern
-from workflows.tools.mcp.faults import explain_transport, is_ended_session
+from workflows.tools.mcp.faults import ServerBusy, explain_transport, is_ended_session
 from workflows.tools.mcp.listings import find_known, iter_pages, learn_tools, read_tools
 from workflows.tools.mcp.patience import Patience
 from workflows.tools.mcp.questions import (
@@ -41,6 +41,8 @@ from workflows.tools.operations import Operation, clean_text
 __all__ = ["Listing", "Server", "call_tool", "list_tools"]
 
 LIST_SECONDS: Final = 20.0
+MAX_BUSY_TRIES: Final = 3
+MAX_BUSY_SECONDS: Final = 20.0  # that are waited here; the retries of a node wait longer
 OPEN_SECONDS: Final = 60.0  # for a call; some processes take long to start
 POLL_SECONDS: Final = 0.25  # until a server is asked again that wants to be asked again
 
@@ -111,10 +113,22 @@ async def call_tool(
                 raise
 
     try:
-        return await make()
+        return await _make_patiently(make)
     except _SessionEnded:
         # The server has forgotten the session, and so the call was not carried out.
-        return await make()
+        return await _make_patiently(make)
+
+
+async def _make_patiently(make: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+    """Make a call, and make it again if the server is busy and asks to wait for a short time."""
+    for _try in range(MAX_BUSY_TRIES - 1):
+        try:
+            return await make()
+        except ServerBusy as busy:
+            if busy.retry_after is None or busy.retry_after > MAX_BUSY_SECONDS:
+                raise
+            await asyncio.sleep(busy.retry_after)
+    return await make()
 
 
 async def _connect(server: Server, seconds: float) -> Connection:
@@ -216,6 +230,8 @@ class _Call:
             try:
                 tools = await learn_tools(self.server, session)
             except MCPError:
+                if connection.spent.busy:
+                    raise
                 return  # the call itself will say what is wrong
         connection.tools = tools
         parameters = tools.parameters.get(str(self.operation.call["name"]))
@@ -229,6 +245,7 @@ def _read_refusal(error: MCPError, spent: Spent) -> ToolResult:
     """Return what the server refuses as a result. Raise the error if the call has no answer of the server."""
     if is_ended_session(error):
         raise _SessionEnded("The MCP server has ended the session", retryable=True) from None
-    if error.code == types.CONNECTION_CLOSED or spent.challenge or explain_transport(error, spent):
+    is_of_server = error.code != types.CONNECTION_CLOSED and not explain_transport(error, spent)
+    if not is_of_server or spent.challenge or spent.busy:
         raise error
     return ToolResult(clean_text(error.message) or "Error", is_error=True)

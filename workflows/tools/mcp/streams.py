@@ -42,6 +42,14 @@ class SkippedLines:
         return SkippedLines(self.count + 1, self.first or clean_text(text, MAX_SAMPLE))
 
 
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """The server has no time for an exchange over HTTP. ``retry_after`` are the seconds that it asks to wait, if any."""
+
+    status: int
+    retry_after: float | None
+
+
 @dataclass
 class Spent:
     """Counts what a server has used since the last call began, which is limited: several calls share a connection."""
@@ -55,6 +63,7 @@ class Spent:
     skipped_bytes: int = 0
     refusal: int = 0  # the status with which the server refused an exchange over HTTP
     challenge: Challenge | None = None  # with which it refused the last one
+    busy: Busy | None = None  # as it said in one of them
     # The ids of all requests that were made, which stay few: those of one run.
     ids: set[str] = field(default_factory=set)
     interviews: Interviews = field(default_factory=Interviews)
@@ -63,7 +72,7 @@ class Spent:
     def begin_call(self) -> None:
         self.messages = self.requests = self.reports = self.exchanges = 0
         self.byte_count = self.skipped_lines = self.skipped_bytes = self.refusal = 0
-        self.challenge = None
+        self.challenge = self.busy = None
 
     def skip_line(self, line: bytes) -> None:
         """Count a line that is no message. Raise ``ToolFailed`` if there are too many of them in one call."""
