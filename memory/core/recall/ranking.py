@@ -6,7 +6,7 @@ in its group, each normalized to 0..1, and of a fifth of the scores of its four 
 third more than words alone, and more than rank fusion. A long neighbour lifts less. In a conversation, a turn of somebody
 else than the question names, of an assistant, or that only asks, keeps a part of its rank. A text that contains the question literally never ranks below
 one half. Where texts and question have vectors, their similarity (``memory.core.recall.similarity``) is a third term
-of the sum, and words count less in a text that meets little of the question.
+of the sum, which weighs less among long texts, and words count less in a text that meets little of the question.
 
 Only the texts that are passed in count: the visible ones that match the filter. Statistics, context and neighbours
 ignore every other entry.
@@ -70,13 +70,14 @@ def rank_texts(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LAN
     word_scores = _normalize(_score_documents(documents))
     documents_in_context = [_add_context(documents, groups, index) for index in range(len(texts))]
     context_scores = _normalize(_score_documents(documents_in_context))
+    mean_length = _compute_mean_length(documents)
     if any(text.nearness is not None for text in texts):
         whole = term_weights if question.has_light_words_only else None
         rank_weights = weigh_terms(question.rank_weights, frequencies, len(texts), share_of=whole)
-        sufficient = scoring.choose_sufficient_coverage(has_context)
+        sufficient = scoring.choose_sufficient_coverage(has_context, mean_length)
         word_scores = _discount(word_scores, documents, rank_weights, sufficient)
         context_scores = _discount(context_scores, documents_in_context, rank_weights, sufficient)
-    weight = scoring.choose_similarity_weight(has_context)
+    weight = scoring.choose_similarity_weight(has_context, mean_length)
     own_scores = [
         scoring.combine_scores(words, context, text.similarity, weight)
         for words, context, text in zip(word_scores, context_scores, texts, strict=True)
@@ -205,11 +206,15 @@ def _compute_priors(
 
 
 def _score_documents(documents: Sequence[_TermCounts]) -> list[float]:
-    total = len(documents)
-    mean = scoring.compute_mean_length(sum(document.length for document in documents), total)
+    total, mean = len(documents), _compute_mean_length(documents)
     frequencies = _count_documents(documents).items()
     rarities = {term: scoring.compute_rarity(count, total) for term, count in frequencies}
     return [_score_document(document, mean, rarities) for document in documents]
+
+
+def _compute_mean_length(documents: Sequence[_TermCounts]) -> float:
+    total_length = sum(document.length for document in documents)
+    return scoring.compute_mean_length(total_length, len(documents))
 
 
 def _score_document(document: _TermCounts, mean: float, rarities: Mapping[str, float]) -> float:

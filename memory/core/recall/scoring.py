@@ -14,11 +14,15 @@ from typing import TypeVar
 K1, B = 0.9, 0.4  # the parameters of BM25
 CONTEXT_WEIGHT = 1.0
 SIMILARITY_WEIGHT = 1.0
-# Where no text is in a group, no text has a context of its own: then meaning weighs as much as words and context.
+# Where no text is in a group, no text has a context of its own: then meaning weighs as much as words and context. Texts that
+# have more terms than this in the mean are about several things, of which their vectors say less.
 SIMILARITY_WEIGHT_WITHOUT_CONTEXT = 2.0
-# With a similarity, words count fully in a text that meets this share of the question by words, and less below.
+ONE_VECTOR_TERMS = 60
+# With a similarity, words count fully in a text that meets this share of the question by words, and less below. A fact of
+# a few words that has one of them in common with the question mostly has it by chance.
 SUFFICIENT_COVERAGE = 0.4
-SUFFICIENT_COVERAGE_WITHOUT_CONTEXT = 0.6
+SUFFICIENT_COVERAGE_OF_LONG = 0.6  # without a context
+SUFFICIENT_COVERAGE_OF_SHORT = 0.8
 NEIGHBOUR_WEIGHT = 0.2
 # In a longer text the words and the meaning are about more than its neighbours are: it lifts them less.
 LIFTING_TERMS = 50
@@ -75,12 +79,22 @@ def discount(score: float, coverage: float, sufficient: float = SUFFICIENT_COVER
     return score * (share * share)
 
 
-def choose_sufficient_coverage(has_context: bool) -> float:
-    return SUFFICIENT_COVERAGE if has_context else SUFFICIENT_COVERAGE_WITHOUT_CONTEXT
+def choose_sufficient_coverage(has_context: bool, mean_length: float) -> float:
+    if has_context:
+        return SUFFICIENT_COVERAGE
+    more = SUFFICIENT_COVERAGE_OF_SHORT - SUFFICIENT_COVERAGE_OF_LONG
+    return SUFFICIENT_COVERAGE_OF_LONG + more * _measure_shortness(mean_length)
 
 
-def choose_similarity_weight(has_context: bool) -> float:
-    return SIMILARITY_WEIGHT if has_context else SIMILARITY_WEIGHT_WITHOUT_CONTEXT
+def choose_similarity_weight(has_context: bool, mean_length: float) -> float:
+    if has_context:
+        return SIMILARITY_WEIGHT
+    return SIMILARITY_WEIGHT_WITHOUT_CONTEXT * _measure_shortness(mean_length)
+
+
+def _measure_shortness(mean_length: float) -> float:
+    """Return 1 for texts of which one vector says all, and less the longer they are."""
+    return min(1.0, ONE_VECTOR_TERMS / mean_length)
 
 
 def combine_scores(

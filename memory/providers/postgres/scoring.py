@@ -51,6 +51,9 @@ class Register:
     def total(self) -> int:
         return int(np.count_nonzero(self.visible))
 
+    def compute_mean_length(self) -> float:
+        return scoring.compute_mean_length(int(self.lengths.sum()), self.total)
+
 
 def read_register(
     blocks: Sequence[Block], *, included: Iterable[int] | None, excluded: Iterable[int]
@@ -180,6 +183,7 @@ def score_slots(
     counts_in_context = _add_context(counts, register) if register.has_groups else counts
     context = _score_context(counts_in_context, register) if register.has_groups else words
     near, has_context = nearness_by_slot or {}, register.has_neighbours
+    mean_length = register.compute_mean_length()
     similarity = _spread({slot: n.among_texts for slot, n in near.items()}, register)
     nearness = _spread({slot: n.to_question for slot, n in near.items()}, register)
     term_weights = weigh_terms(question.content_weights, frequencies, register.total)
@@ -190,9 +194,9 @@ def score_slots(
             question.rank_weights, frequencies, register.total, share_of=whole
         )
         rank_coverage = replace(coverage, term_weights=rank_weights)
-        sufficient = scoring.choose_sufficient_coverage(has_context)
+        sufficient = scoring.choose_sufficient_coverage(has_context, mean_length)
         words, context = _discount(words, context, rank_coverage, sufficient)
-    weight = scoring.choose_similarity_weight(has_context)
+    weight = scoring.choose_similarity_weight(has_context, mean_length)
     own: Any = scoring.combine_scores(_as_any(words), _as_any(context), _as_any(similarity), weight)
     neighbours = _score_neighbours(own, register)
     priors = _compute_priors(question, postings, register) if has_context else None

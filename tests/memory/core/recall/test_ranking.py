@@ -119,3 +119,28 @@ def test_light_word_that_is_all_of_a_question_outweighs_no_meaning():
     ]
 
     assert positions(rank_texts("How old am I?", texts)) == [1, 0]
+
+
+FILLER = " of all sorts" * 40
+
+
+@pytest.mark.parametrize(("filler", "order"), [("", [1, 0]), (FILLER, [0, 1])])
+def test_meaning_weighs_less_among_long_texts(filler: str, order: list[int]) -> None:
+    """One vector says little of a text that is about many things, whose words then say more."""
+    texts = [
+        Text(f"The harbour opens at nine{filler}", nearness=Nearness(0.0, 0.2)),
+        Text(f"A harbour for boats{filler}", nearness=Nearness(1.0, 0.4)),
+    ]
+
+    assert positions(rank_texts("Which harbour opens?", texts)) == order
+
+
+def test_word_in_common_says_less_among_short_texts() -> None:
+    def measure_words(filler: str) -> float:
+        texts = [
+            Text(f"A harbour town novel{filler}", nearness=Nearness(0.0, 0.0)),
+            Text(f"Towns by the sea{filler}", nearness=Nearness(0.0, 0.0)),
+        ]
+        return rank_texts("Which novel is about harbour towns?", texts)[1].rank
+
+    assert measure_words("") < measure_words(FILLER)
