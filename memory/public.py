@@ -40,6 +40,7 @@ from memory.services.curation.learning_rules import (
 from memory.services.curation.run_texts import list_recalled_texts
 from memory.services.entries.forget import clear, forget, forget_many
 from memory.services.entries.forgotten import ForgettableEntry, load_forgettable
+from memory.services.entries.hold_again import hold_again
 from memory.services.entries.listing import list_entries
 from memory.services.entries.remember import remember
 from memory.services.entries.run_notes import clear_run_notes, get_run_metadata, save_run_metadata
@@ -113,6 +114,7 @@ __all__ = [
     "get_own_pause",
     "get_run_metadata",
     "has_undone_forgetting",
+    "hold_again",
     "ingest_source",
     "list_choosable_knowledge_bases",
     "list_entries",

@@ -1,10 +1,11 @@
-"""Load what became of entries that runs forgot, or asked a person to choose from, for a person who may undo it."""
+"""Load what became of entries that runs forgot or ended, or asked a person to choose from, for a person who may undo it."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Q
+from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory.logic.text_diff import render_value
@@ -21,6 +22,7 @@ class ForgettableEntry:
     id: UUID
     text: str
     is_forgotten: bool
+    is_former: bool  # what it says no longer holds
     step: tuple[str, str] | None = None
 
 
@@ -69,6 +71,6 @@ def _load_allowed(caller: MemoryCaller, ids: Collection[UUID]) -> dict[UUID, Ent
 
 
 def _build(row: Entry, step: tuple[str, str] | None) -> ForgettableEntry:
-    return ForgettableEntry(
-        row.pk, " ".join(render_value(row.value).split()), row.is_forgotten, step
-    )
+    is_former = row.valid_until is not None and row.valid_until <= timezone.now()
+    text = " ".join(render_value(row.value).split())
+    return ForgettableEntry(row.pk, text, row.is_forgotten, is_former, step)

@@ -1,4 +1,4 @@
-"""What a person asked a chat to forget: what was forgotten, the choice among several, and the undo of both.
+"""What a turn of a chat took out of memory: what was forgotten, what no longer holds, the choice among several, and the undo.
 
 The state is that of memory now, so that a page says the same before and after a reload.
 """
@@ -6,12 +6,18 @@ The state is that of memory now, so that a page says the same before and after a
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from accounts.errors import NotFound
 from accounts.principals import Principal
 from workflows import memory_app
-from workflows.engine.runtime.events import MemoryForgetAsked, MemoryForgotten
+from workflows.engine.runtime.events import (
+    MemoryEnded,
+    MemoryForgetAsked,
+    MemoryForgotten,
+    MemoryWritten,
+)
 from workflows.models import Run, RunEvent
 
 
@@ -19,18 +25,23 @@ WISH_EVENTS = (MemoryForgotten.name, MemoryForgetAsked.name)
 # Memory of the conversation or of the run is not reported to its person.
 HIDDEN_SCOPES = frozenset({"conversation", "run", "run_metadata"})
 
+UNDONE = "undone in the chat"
+
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """The wishes of one turn concern the forgotten entries, and those to choose from, with their states now."""
+    """The wishes of one turn concern the forgotten entries, those to choose from, and those that no longer hold since, with
+    their states now.
+    """
 
     forgotten: Sequence["memory_app.ForgettableEntry"] = ()
     choices: Sequence["memory_app.ForgettableEntry"] = ()
+    former: Sequence["memory_app.ForgettableEntry"] = ()
     has_found_nothing: bool = False
 
     @property
     def is_empty(self) -> bool:
-        return not (self.forgotten or self.choices or self.has_found_nothing)
+        return not (self.forgotten or self.choices or self.former or self.has_found_nothing)
 
     @property
     def is_open(self) -> bool:
@@ -50,6 +61,7 @@ NO_WISHES = Wishes()
 class _Found:
     steps: list[tuple[str, str]] = field(default_factory=list)
     choice_ids: list[UUID] = field(default_factory=list)
+    former_ids: list[UUID] = field(default_factory=list)
     is_unmet: bool = False
 
 
@@ -59,31 +71,49 @@ def load_wishes(
     """Return the wishes by run. Of the events, those about memory that is the person's or shared count."""
     wishes: dict[UUID, _Found] = defaultdict(_Found)
     for event in events:
-        if event.name in WISH_EVENTS and event.data.get("scope") not in HIDDEN_SCOPES:
+        if takes_out(event) and event.data.get("scope") not in HIDDEN_SCOPES:
             _add(wishes[event.run_id], event)
     if not wishes:
         return {}
     entries = memory_app.load_forgettable(
         memory_app.MemoryCaller(principal, team_id),
-        entry_ids=[entry_id for each in wishes.values() for entry_id in each.choice_ids],
+        entry_ids=[
+            entry_id
+            for each in wishes.values()
+            for entry_id in (*each.choice_ids, *each.former_ids)
+        ],
         steps=[step for each in wishes.values() for step in each.steps],
     )
-    choices = {entry.id: entry for entry in entries if entry.step is None}
+    by_id = {entry.id: entry for entry in entries if entry.step is None}
     return {
         run_id: Wishes(
             [entry for entry in entries if entry.step in each.steps],
-            [choices[entry_id] for entry_id in each.choice_ids if entry_id in choices],
+            _pick(by_id, each.choice_ids),
+            [entry for entry in _pick(by_id, each.former_ids) if not entry.is_forgotten],
             each.is_unmet and not each.steps and not each.choice_ids,
         )
         for run_id, each in wishes.items()
     }
 
 
+def takes_out(event: RunEvent) -> bool:
+    """Return whether the event says that something was forgotten, may be meant, or no longer holds."""
+    return event.name in (*WISH_EVENTS, MemoryEnded.name) or bool(event.data.get("replaced"))
+
+
+def _pick(
+    entries: Mapping[UUID, "memory_app.ForgettableEntry"], ids: Iterable[UUID]
+) -> "list[memory_app.ForgettableEntry]":
+    return [entries[entry_id] for entry_id in dict.fromkeys(ids) if entry_id in entries]
+
+
 def find_wishes(principal: Principal, run: Run) -> Wishes:
-    """Return the wishes of a turn; none of a dry run, which forgets nothing. The caller may see the run."""
+    """Return the wishes of a turn; none of a dry run, which changes nothing. The caller may see the run."""
     if not memory_app.is_on() or is_dry_run(run):
         return NO_WISHES
-    events = RunEvent.objects.visible_to(principal).filter(run=run, name__in=WISH_EVENTS)
+    events = RunEvent.objects.visible_to(principal).filter(
+        run=run, name__in=(*WISH_EVENTS, MemoryEnded.name, MemoryWritten.name)
+    )
     return load_wishes(principal, run.team_id, events.order_by("seq")).get(run.pk, NO_WISHES)
 
 
@@ -102,15 +132,17 @@ def forget_chosen(principal: Principal, *, run: Run, entry_ids: Collection[str])
 
 
 def restore_forgotten(principal: Principal, *, run: Run, entry_id: str) -> None:
-    """Restore an entry that the turn forgot, or that was chosen. Raise NotFound for any other.
+    """Restore an entry that the turn forgot or ended, or that was chosen. Raise NotFound for any other.
 
     Raise AlreadyExists if there is another entry in its place by now.
     """
     wishes = find_wishes(principal, run)
-    entry = _select([*wishes.forgotten, *wishes.choices], [entry_id])[0]
+    entry = _select([*wishes.forgotten, *wishes.choices, *wishes.former], [entry_id])[0]
+    caller = memory_app.MemoryCaller(principal, run.team_id)
     if entry.is_forgotten:
-        caller = memory_app.MemoryCaller(principal, run.team_id)
-        memory_app.restore(caller, entry_id=entry.id, reason="undone in the chat")
+        memory_app.restore(caller, entry_id=entry.id, reason=UNDONE)
+    elif entry.is_former and entry in wishes.former:
+        memory_app.hold_again(caller, entry_id=entry.id, reason=UNDONE)
 
 
 def _select(
@@ -127,8 +159,15 @@ def _add(wish: _Found, event: RunEvent) -> None:
         wish.is_unmet = True
     elif event.name == MemoryForgotten.name:
         wish.steps.append((str(event.run_id), str(event.data.get("node", ""))))
+    elif event.name == MemoryForgetAsked.name:
+        wish.choice_ids += _list_ids(event.data.get("entries"))
     else:
-        wish.choice_ids += [UUID(str(entry["id"])) for entry in event.data.get("entries") or ()]
+        wish.former_ids += _list_ids(event.data.get("replaced") or event.data.get("entries"))
+
+
+def _list_ids(entries: Iterable[Mapping[str, Any]] | None) -> list[UUID]:  # Any: JSON
+    """Return the ids; entries of another place than the database have none."""
+    return [UUID(str(entry["id"])) for entry in entries or () if entry.get("id")]
 
 
 def _is_unmet(event: RunEvent) -> bool:

@@ -18,7 +18,7 @@ from workflows.engine.runtime.events import (
     MemoryWritten,
 )
 from workflows.models import Run, RunEvent
-from workflows.services.chat.wishes_to_forget import WISH_EVENTS
+from workflows.services.chat.wishes_to_forget import WISH_EVENTS, takes_out
 from workflows.services.runs.descendants import list_descendants
 from workflows.views.request_context import parse_id_or_none
 from workflows.views.runs.memory.context import Pauses, find_pauses
@@ -59,7 +59,7 @@ class PaneMemories:
     recalled: dict[str, PaneMemory] = field(default_factory=dict)
     stored: list[PaneMemory] = field(default_factory=list)
     ended: list[PaneMemory] = field(default_factory=list)
-    wishes: list[RunEvent] = field(default_factory=list)  # to forget something
+    wishes: list[RunEvent] = field(default_factory=list)  # of what was taken out of memory
     profile_ids: set[str] = field(default_factory=set)
     events: list[RunEvent] = field(default_factory=list)  # that may say that memory was paused
 
@@ -90,8 +90,9 @@ def load_pane_memories(principal: Principal, runs: Sequence[Run]) -> dict[UUID, 
 
 
 def _add_event(memories: PaneMemories, event: RunEvent) -> None:
-    if event.name in WISH_EVENTS:
+    if takes_out(event):
         memories.wishes.append(event)
+    if event.name in WISH_EVENTS:
         return
     if event.name == MemoryWritten.name:
         if event.data.get("scope") == "run":  # a note, which is deleted when the run ends

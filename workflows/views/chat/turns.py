@@ -14,7 +14,12 @@ from django.utils.translation import gettext_lazy as _
 from accounts.principals import Principal
 from workflows import memory_app, selectors
 from workflows.engine.language.document import Json
-from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled, MemoryWritten
+from workflows.engine.runtime.events import (
+    MemoryEnded,
+    MemoryKeptOut,
+    MemoryRecalled,
+    MemoryWritten,
+)
 from workflows.execution.ports.client_calls import ClientCall
 from workflows.files.links import build_link
 from workflows.files.records import list_file_ids
@@ -26,6 +31,7 @@ from workflows.services.chat.wishes_to_forget import (
     WISH_EVENTS,
     Wishes,
     load_wishes,
+    takes_out,
 )
 from workflows.services.files.linked import load_linked_files
 from workflows.services.files.reading import find_own_files
@@ -52,7 +58,7 @@ from workflows.views.value_text import format_entry
 MAX_TURNS: Final = 50
 MAX_USED: Final = 8
 MEMORY_EVENTS: Final = (
-    MemoryRecalled.name, MemoryWritten.name, MemoryKeptOut.name, *WISH_EVENTS
+    MemoryRecalled.name, MemoryWritten.name, MemoryEnded.name, MemoryKeptOut.name, *WISH_EVENTS
 )  # fmt: skip
 
 SHARED_LABELS: Final[Mapping[str, Promise]] = {
@@ -117,7 +123,7 @@ class _MemoryEvents:
 
     recalled: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)  # scope, entry
     stored: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
-    wishes: list[RunEvent] = field(default_factory=list)  # to forget something
+    wishes: list[RunEvent] = field(default_factory=list)  # of what was taken out of memory
     is_recall_paused: bool = False
     is_store_paused: bool = False
 
@@ -256,10 +262,10 @@ def _add_event(memory: _MemoryEvents, event: RunEvent) -> None:
         memory.is_recall_paused |= data.get("withheld") == "paused"
         if scope not in HIDDEN_SCOPES:
             memory.recalled += [(scope, entry) for entry in data.get("entries", ())]
-    elif event.name in WISH_EVENTS:
-        memory.wishes.append(event)
-    elif scope not in HIDDEN_SCOPES:
+    elif event.name == MemoryWritten.name and scope not in HIDDEN_SCOPES:
         memory.stored.append((scope, data["entry"]))
+    if takes_out(event):
+        memory.wishes.append(event)
 
 
 class _MemoryLookup:

@@ -190,6 +190,41 @@ def test_turn_says_what_was_forgotten_and_undoes_it(alice: Person, open_chat: Wo
     assert restored.value == "My number is 555-0142."
 
 
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_turn_says_what_no_longer_holds_and_undoes_it(
+    cast: Cast, alice: Person, open_chat: Workflow, is_replaced: bool
+) -> None:
+    say(alice, open_chat, "We moved to Lyon!")
+    run = newest(alice)
+    berlin, other = (told(alice, run, key, f"I live in {key}.") for key in ("Berlin", "Rome"))
+    caller = MemoryCaller(alice.principal, alice.team.pk)
+    end = {"if_revision": berlin.revision, "valid_until": timezone.now()}
+    if is_replaced:
+        lyon = told(alice, run, "Lyon", "I live in Lyon.")
+        replaced = [{"id": berlin.id, "key": "Berlin", "value": "I live in Berlin."}]
+        heard(run, "memory_written", node="store", scope="user",
+              entry={"id": lyon.id, "key": "Lyon", "value": lyon.value}, replaced=replaced)  # fmt: skip
+        memory.edit(caller, entry_id=lyon.id, if_revision=lyon.revision, replaces=berlin.id)
+        end["replaced_by"] = lyon.id
+    else:
+        heard(run, "memory_ended", node="store", scope="user", entries=[{"id": berlin.id}])
+    memory.edit(caller, entry_id=berlin.id, **end)
+    ended(run, "Noted.")
+    undo = reverse("workflows:chat_remember_again", args=[run.pk])
+
+    shown = text_of(alice.client.get(reverse("workflows:chat_turn", args=[run.pk])))
+    assert "No longer holds: <s>I live in Berlin.</s>" in shown
+    assert ("Remembered: I live in Lyon." in shown) is is_replaced
+    assert alice.client.post(undo, {"entry": other.id}, headers=HTMX).status_code == 404
+    assert cast.bob.client.post(undo, {"entry": berlin.id}, headers=HTMX).status_code == 404
+    undone = text_of(alice.client.post(undo, {"entry": berlin.id}, headers=HTMX))
+    assert "Holds again: I live in Berlin." in undone
+    assert undo not in undone
+    assert alice.client.post(undo, {"entry": berlin.id}, headers=HTMX).status_code == 200  # twice
+    entry = memory.get_entry(caller, entry_id=berlin.id)
+    assert (entry.valid_until, entry.replaced_by) == (None, "")
+
+
 def test_turn_says_if_there_was_nothing_to_forget(alice: Person, open_chat: Workflow) -> None:
     say(alice, open_chat, "Please forget my shoe size")
     run = newest(alice)
