@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from memory.logic.judgement import rules
 from memory.logic.judgement.forgetting import list_candidates, select_meant
 from memory.logic.judgement.likeness import JudgedFact
 from memory.logic.judgement.operations import Action, KnownFact, Operation
-from memory.logic.judgement.probes import Floats, Probes
+from memory.logic.judgement.probes import Probes
 from memory.logic.judgement.relating import contradicts, decide_operations
 from memory.logic.judgement.turns import (
     MIN_OF_SPEAKER,
@@ -23,7 +21,7 @@ from memory.logic.judgement.turns import (
 )
 
 
-MAX_CACHED: Final = 4_096  # vectors of texts: 2 KB each
+MAX_CACHED: Final = 4_096  # clauses: 3 KB each
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +39,30 @@ BY_RULES: Final = "rules"
 
 
 class Judge:
-    """It may be used by several threads, as far as the encoder may: at worst a text is encoded twice."""
+    """It may be used by several threads, as far as the encoder may: at worst a text is judged twice.
+
+    What a turn is compared with is mostly the same from turn to turn, so the latest clauses are kept.
+    """
 
     def __init__(self, encode: Encode, probes: Probes) -> None:
-        self._encode_all, self._probes = encode, probes
-        self._vectors: OrderedDict[str, Floats] = OrderedDict()
+        self._encode, self._probes = encode, probes
+        self._clauses: OrderedDict[str, Clause] = OrderedDict()
 
     def judge_message(self, message: str) -> list[Clause]:
-        return judge_message(message, self._encode, self._probes)
+        return judge_message(message, self.judge_texts)
 
     def judge_texts(self, texts: Sequence[str]) -> list[Clause]:
-        return judge_texts(texts, self._encode, self._probes)
+        """Judge each text as one clause; texts that were judged lately aren't judged again."""
+        clauses = {text: clause for text in texts if (clause := self._clauses.get(text))}
+        new_texts = [text for text in dict.fromkeys(texts) if text not in clauses]
+        clauses |= zip(new_texts, judge_texts(new_texts, self._encode, self._probes), strict=True)
+        self._clauses.update(clauses)
+        while len(self._clauses) > MAX_CACHED:
+            self._clauses.popitem(last=False)
+        return [clauses[text] for text in texts]
 
     def judge_splits(self, sentence: str) -> list[Sequence[Clause]]:
-        return judge_splits(sentence, self._encode, self._probes)
+        return judge_splits(sentence, self.judge_texts)
 
     def list_meant(self, wish: str, facts: Sequence[Clause]) -> list[Clause]:
         """Return the facts that a wish to forget means, as ``decide`` selects them."""
@@ -90,16 +98,6 @@ class Judge:
             for fact, clause in zip(known_facts, clauses, strict=True)
             if not (fact.is_of_other and clause.is_of_speaker >= MIN_OF_SPEAKER)
         ]
-
-    def _encode(self, texts: Sequence[str]) -> Floats:
-        """Return the vectors, shape (texts, dimensions); texts that were seen lately aren't encoded again."""
-        vectors = {text: self._vectors[text] for text in texts if text in self._vectors}
-        if new_texts := [text for text in dict.fromkeys(texts) if text not in vectors]:
-            vectors |= dict(zip(new_texts, self._encode_all(new_texts), strict=True))
-        self._vectors.update(vectors)
-        while len(self._vectors) > MAX_CACHED:
-            self._vectors.popitem(last=False)
-        return np.stack([vectors[text] for text in texts])
 
 
 def propose(

@@ -1,6 +1,7 @@
 """What a clause and a known fact have in common: their topic, their person, words, and how near they are."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from memory.core.recall.tokens import LIGHT_WORDS, parse_query
@@ -58,6 +59,7 @@ def shares_word(text: str, other: str) -> bool:
     return not list_words(text).isdisjoint(list_words(other))
 
 
+@lru_cache(maxsize=4_096)
 def list_words(text: str) -> frozenset[str]:
     terms = parse_query(text).content_weights.items()
     return frozenset(term for term, weight in terms if weight >= 1 and term not in _LIGHT)

@@ -77,6 +77,9 @@ class Clause:
         return self.kind is Kind.FORGET
 
 
+JudgeAll = Callable[[Sequence[str]], list[Clause]]  # judges each text as one clause
+
+
 def judge_texts(texts: Sequence[str], encode: Encode, probes: Probes) -> list[Clause]:
     """Judge each text as one clause."""
     if not texts:
@@ -89,7 +92,7 @@ def judge_texts(texts: Sequence[str], encode: Encode, probes: Probes) -> list[Cl
     ]
 
 
-def judge_message(message: str, encode: Encode, probes: Probes) -> list[Clause]:
+def judge_message(message: str, judge_all: JudgeAll) -> list[Clause]:
     """Return what the message says, in its own words: a clause for each fact, and for each wish to forget something.
 
     A sentence is split where all parts are facts by themselves. Of a sentence that asks, the clauses beside the question
@@ -104,7 +107,7 @@ def judge_message(message: str, encode: Encode, probes: Probes) -> list[Clause]:
     parts = [part for split in all_splits for part in split]
     repeated = [repeat_subject(split[0], part) for split in all_splits for part in split[1:]]
     texts = [*dict.fromkeys([*sentences, *parts, *filter(None, repeated)])]
-    clauses_by_text = dict(zip(texts, judge_texts(texts, encode, probes), strict=True))
+    clauses_by_text = dict(zip(texts, judge_all(texts), strict=True))
     clauses: dict[str, Clause] = {}
     for sentence, splits in splits_by_sentence.items():
         judged_splits = [_judge_parts(split, clauses_by_text) for split in splits]
@@ -113,14 +116,14 @@ def judge_message(message: str, encode: Encode, probes: Probes) -> list[Clause]:
     return [*clauses.values()]
 
 
-def judge_splits(sentence: str, encode: Encode, probes: Probes) -> list[Sequence[Clause]]:
+def judge_splits(sentence: str, judge_all: JudgeAll) -> list[Sequence[Clause]]:
     """Return the ways to split the sentence, the finest first, with each part judged as a clause."""
     splits = [_end_alike(split, sentence) for split in list_splits(sentence)]
     repeated = [repeat_subject(split[0], part) for split in splits for part in split[1:]]
     texts = [
         *dict.fromkeys([*(part for split in splits for part in split), *filter(None, repeated)])
     ]
-    clauses_by_text = dict(zip(texts, judge_texts(texts, encode, probes), strict=True))
+    clauses_by_text = dict(zip(texts, judge_all(texts), strict=True))
     return sort_finest_first([_judge_parts(split, clauses_by_text) for split in splits])
 
 
