@@ -104,7 +104,9 @@ def test_part_that_reuses_a_run_keeps_the_mark_of_its_inputs(
 ) -> None:
     run = done(cast.alice, workflow)
     with tenant([run.team_id]):
-        Run.objects.unscoped().update(has_untrusted_inputs=True, is_chosen_by_untrusted=True)
+        Run.objects.unscoped().update(
+            has_untrusted_inputs=True, is_chosen_by_untrusted=True, memories_in_inputs=["beatrix"]
+        )
     body = {"version": "draft", "debug": {**debug, "reuse": str(run.pk)}}
 
     answer = cast.alice.client.post(
@@ -115,6 +117,7 @@ def test_part_that_reuses_a_run_keeps_the_mark_of_its_inputs(
     with tenant([run.team_id]):
         new = Run.objects.unscoped().get(pk=answer.json()["id"])
     assert (new.has_untrusted_inputs, new.is_chosen_by_untrusted) == (True, True)
+    assert new.memories_in_inputs == ["beatrix"]
 
 
 def test_run_of_somebody_else_is_not_reused(cast: Cast, workflow: Workflow) -> None:

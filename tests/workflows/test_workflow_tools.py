@@ -1,7 +1,7 @@
 """Workflows that offer themselves as tools: the setting, what models are told, and the call."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -192,8 +192,10 @@ class Children:
         idempotency_key: str,
         is_untrusted: bool = False,
         is_chosen: bool = False,
+        memories: Collection[str] = (),
     ) -> SubRunResult:
         self.calls.append((reference, inputs, idempotency_key, is_untrusted, is_chosen))
+        self.memories = memories
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
@@ -233,6 +235,15 @@ def test_child_is_told_that_outside_text_may_have_chosen_the_call() -> None:
     asyncio.run(run_workflow_tool(children, tool, {}, idempotency_key="k"))
 
     assert children.calls == [("sum", {}, "k", True, True)]
+
+
+def test_words_of_memories_go_to_the_child_and_come_back_with_its_answer() -> None:
+    children = Children(SubRunResult("r", "succeeded", {"text": "It is 4711"}, memories=("4711",)))
+    tool = replace(TOOL, memories=("beatrix",))
+
+    result = asyncio.run(run_workflow_tool(children, tool, {}, idempotency_key="k"))
+
+    assert (children.memories, result.memories) == (("beatrix",), ("4711",))
 
 
 def test_call_of_a_workflow_that_is_gone_fails() -> None:

@@ -5,11 +5,15 @@ from typing import NamedTuple, Protocol
 
 
 class EarlierTurn(NamedTuple):
-    """An earlier turn of a conversation. ``is_untrusted``: its answer may contain content from outside."""
+    """An earlier turn of a conversation. ``is_untrusted``: its answer may contain content from outside.
+
+    ``memories`` are the words of memories in the answer, if the start of the run doesn't have those of all turns.
+    """
 
     query: str
     answer: str
     is_untrusted: bool = False
+    memories: tuple[str, ...] = ()
 
 
 class HistoryPort(Protocol):

@@ -4,7 +4,7 @@ A kind is one file in ``nodes/``; plug-ins provide more of them. Kinds keep no s
 computed once per version, and the context has what belongs to one step.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
@@ -22,6 +22,7 @@ from workflows.engine.language.config_errors import build_config_problems
 from workflows.engine.language.document import Json, Mode, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem
+from workflows.engine.language.shown_memories import MAX_TEXT
 from workflows.engine.language.templating import Segment
 from workflows.engine.language.values import ValueType, infer_type
 from workflows.engine.language.variables import SYSTEM, VariablePool
@@ -42,6 +43,8 @@ _LEGACY_UNTRUSTED_KEYS: Final = "from_outside"
 _LEGACY_KINDS: Final = frozenset(
     {"conversation-memory", "knowledge-retrieval", "llm", "memory-recall", "memory-retrieval"}
 )
+# The input of a step with the texts of memories that it was shown. Authors cannot use its name either.
+SHOWN_MEMORIES: Final = "#memories"
 
 
 class Execution(StrEnum):
@@ -117,17 +120,25 @@ class NodeContext:
     untrusted: frozenset[str] = frozenset()  # see ``workflows.engine.language.untrusted``
     # Variables with text of memories, as ``ContentFlow.recalled`` has them.
     recalled: frozenset[str] = frozenset()
+    # The texts of memories that earlier steps were shown, and the words of such memories that earlier turns handed on.
+    shown_memories: Collection[str] = ()
+    # The first names of variables with what the person wrote: the start node, and ``sys``.
+    own_sources: frozenset[str] = frozenset()
     parts: StepParts | None = None  # of kinds with ``has_parts``
     answers: Mapping[str, Answer] = field(default_factory=dict)  # to earlier waits, by part
 
     def record_inputs(self, inputs: Mapping[str, Json]) -> None:
         """Record the step's inputs as soon as they are known, so that a failed step has them, too."""
-        untrusted_keys = self.recorded_inputs.get(UNTRUSTED_KEYS)
+        marks: dict[str, Json] = {
+            name: self.recorded_inputs[name]
+            for name in (UNTRUSTED_KEYS, SHOWN_MEMORIES)
+            if name in self.recorded_inputs
+        }
         self.recorded_inputs.clear()
         self.recorded_inputs.update(inputs)
-        self.recorded_inputs.pop(UNTRUSTED_KEYS, None)
-        if untrusted_keys:
-            self.recorded_inputs[UNTRUSTED_KEYS] = untrusted_keys
+        for name in (UNTRUSTED_KEYS, SHOWN_MEMORIES):
+            self.recorded_inputs.pop(name, None)
+        self.recorded_inputs.update(marks)
 
     def record_events(self, events: Iterable[Event]) -> None:
         """Record what a try of the step did before its end, such as a recall, so that a failed step tells of it, too."""
@@ -135,10 +146,22 @@ class NodeContext:
 
     def record_untrusted_keys(self, keys: Sequence[str]) -> None:
         """Record the keys of untrusted memories that this step was given."""
-        if keys:
-            self.recorded_inputs[UNTRUSTED_KEYS] = [
-                *dict.fromkeys([*self.recorded_inputs.get(UNTRUSTED_KEYS, ()), *keys])
-            ]
+        self._add_to_mark(UNTRUSTED_KEYS, keys)
+
+    @property
+    def recorded_memories(self) -> Sequence[str]:
+        """Return the texts of memories that this step was shown so far."""
+        texts: Sequence[str] = self.recorded_inputs.get(SHOWN_MEMORIES, ())
+        return texts
+
+    def record_memories(self, texts: Iterable[str]) -> None:
+        """Record the texts of memories that this step was shown, to recognize them in what the run does with its outputs."""
+        self._add_to_mark(SHOWN_MEMORIES, [text[:MAX_TEXT] for text in texts if text])
+
+    def _add_to_mark(self, name: str, items: Sequence[str]) -> None:
+        if items:
+            recorded = self.recorded_inputs.get(name, ())
+            self.recorded_inputs[name] = [*dict.fromkeys([*recorded, *items])]
 
     def wait_for(self, wait: Wait, part: str = "") -> Answer:
         """Return the answer to a wait. As long as there is none, this raises StepWaiting, which pauses the run."""

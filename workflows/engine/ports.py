@@ -4,7 +4,7 @@ The in-process runner has plain implementations, the durable execution those of
 ``workflows.execution.ports.adapters``. The engine never imports either.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal, Protocol, runtime_checkable
@@ -388,6 +388,8 @@ class SubRunResult:
     usage: Usage = field(default_factory=Usage)
     # The outputs may contain untrusted content, such as text from the web.
     is_untrusted: bool = False
+    # The words of memories in them, as ``engine.language.shown_memories`` finds them.
+    memories: tuple[str, ...] = ()
 
 
 class SubWorkflowPort(Protocol):
@@ -401,12 +403,14 @@ class SubWorkflowPort(Protocol):
         idempotency_key: str,
         is_untrusted: bool = False,
         is_chosen: bool = False,
+        memories: Collection[str] = (),
     ) -> SubRunResult:
         """Run a workflow to its end. ``reference`` is its slug or its id.
 
         The first call with an idempotency key starts the child, and a later attempt at the calling run gets the same
         child; further calls within one attempt, which are retries, start new ones. ``is_untrusted`` says that the
         inputs may contain untrusted content, and ``is_chosen`` that such content may have decided that the workflow runs.
+        ``memories`` are the words of memories in the inputs.
 
         Raises SubWorkflowUnavailable, NestingNotAllowed or InputRejected if no child can be started, and StepWaiting if
         the child is paused: the calling run then pauses, too, until the child has ended.

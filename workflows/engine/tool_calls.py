@@ -73,6 +73,8 @@ class Tool:
     version: str = ""
     # Untrusted content may have decided about this call.
     is_chosen: bool = False
+    # The words of memories in the arguments, which a workflow that is called hands on.
+    memories: tuple[str, ...] = ()
     # A person's answer to what the tool asked when the same call was made before.
     reply: "ToolReply | None" = None
 
@@ -89,6 +91,8 @@ class ToolResult:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float | None = None  # USD
+    # The words of memories in the answer, of a workflow that was shown some.
+    memories: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -286,6 +286,8 @@ class _Attempt:
             environment=self.setup.secrets,
             conversation=self._get_conversation(),
             untrusted=self._list_untrusted(),
+            shown_memories=self.setup.shown_memories,
+            memories_in_inputs=claim.row["memories_in_inputs"],
             started_at=time.time() - claim.age,
             max_steps=settings.RUN_MAX_STEPS,
             steps_setting="the server's RUN_MAX_STEPS",
@@ -427,10 +429,12 @@ def _build_final_state(claim: Claim, result: RunResult) -> Mapping[str, Json]:
         "prompt_tokens": result.usage.prompt_tokens,
         "completion_tokens": result.usage.completion_tokens,
         "has_untrusted_outputs": result.has_untrusted_outputs,
+        "memories_in_outputs": result.memories_in_outputs,
     }
     if claim.row["conversation_id"]:
         state["variables"] = result.conversation
         state["outside"] = result.untrusted
+        state["shown_memories"] = result.shown_memories
         if result.is_successful:
             state["answer"] = str(result.outputs.get("answer", ""))
     return state

@@ -22,6 +22,7 @@ class Setup:
 
     conversation: Mapping[str, Json] = field(default_factory=dict)
     untrusted: Collection[str] = ()  # the conversation's variables that contain external text
+    shown_memories: Collection[str] = ()  # the words of memories in its answers and variables
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     knowledge_bases: frozenset[str] = frozenset()  # that the document names
 
@@ -47,7 +48,8 @@ def _load(claim: Claim, prepared: PreparedDocument) -> Setup:
             return Setup(secrets=secrets)
         # The options of a repeated turn contain its variables.
         variables = conversation.variables if claim.row["conversation_id"] else {}
-        return Setup(variables, _list_untrusted(conversation), secrets)
+        untrusted, shown_memories = _list_untrusted(conversation), conversation.shown_memories
+        return Setup(variables, untrusted, shown_memories, secrets)
 
 
 def _list_untrusted(conversation: Conversation) -> Collection[str]:

@@ -33,6 +33,14 @@ class Conversation(Personal):
     outside = ArrayField(
         models.TextField(), verbose_name=_("external content"), default=list, blank=True
     )
+    # The words of memories in its answers and variables; see ``workflows.engine.language.shown_memories``.
+    shown_memories = ArrayField(
+        models.TextField(),
+        verbose_name=_("shown memories"),
+        default=list,
+        db_default=[],
+        blank=True,
+    )
     dialogue_count = models.PositiveIntegerField(_("turns"), default=0)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     last_message_at = models.DateTimeField(_("last message at"), null=True, blank=True)

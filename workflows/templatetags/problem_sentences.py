@@ -121,6 +121,10 @@ SENTENCES = (
         "The agent has memory, and text from outside reaches it through %(tools)s:"
         " let a person allow each call of these tools"
     ),
+    _(
+        "%(workflows)s gives the agent memories, and text from outside reaches it through %(tools)s:"
+        " let a person allow each call of these tools"
+    ),
     _("%(node)s brings in external content, which stays in quarantine until it is approved"),
     _(
         "The conversation memory window adds nothing: only a chat has earlier messages;"

@@ -21,9 +21,9 @@ from tests.engine.agent.scripted import (
 from tests.support.documents import answer, document, node, start
 from workflows.engine.earlier_turns import EarlierTurn
 from workflows.engine.language.document import Document, Mode
+from workflows.engine.language.shown_memories import ShownMemories, find_memories
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
-from workflows.engine.nodes.agent.tool_use.shown_memories import ShownMemories
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import RunStatus
 from workflows.engine.testing.case_runs import CaseHistory
@@ -259,6 +259,32 @@ def test_words_of_the_person_in_this_turn_reveal_nothing() -> None:
     shown.add(["Likes a restaurant near the station in Lyon"])
 
     assert not shown.is_in({"query": "restaurant near the station in Lyon"})
+
+
+@pytest.mark.parametrize(
+    ("memory", "value", "words"),
+    [
+        (SECRET, {"text": "The door code is 4711-beta."}, {"thedoorcode", "is4711beta"}),
+        (SECRET, {"text": base64.b64encode(SECRET.encode()).decode()}, {"thedoorcodeofanais4711beta"}),
+        ("Likes Beatrix", ["See you, beatrix"], {"beatrix"}),
+        ("我家的门牌号是四十二号", "门牌号是四十二", {"门牌号是四十二"}),
+        (SECRET, {"text": "The weather is fine"}, set()),
+    ],
+)  # fmt: skip
+def test_words_of_a_memory_are_recognized_in_what_has_them(
+    memory: str, value: Any, words: set[str]
+) -> None:
+    found = find_memories([memory], value)
+
+    assert words <= {*found}
+    assert bool(found) is bool(words)
+    assert find_memories(found, value) or not found
+
+
+def test_words_of_a_memory_are_only_those_of_the_memory() -> None:
+    text = "Ask Max in Riga. The door code of Ana is 4711-beta. Invoices are paid on Fridays"
+
+    assert find_memories([SECRET], text) == ("4711", "thedoorcodeofanais4711beta")
 
 
 # -- while it is drawn ---------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from memory.models import Entry
 from memory.public import MemoryCaller
 from tests.factories.workflows import make_version, make_workflow
 from tests.support.cast import Cast
-from workflows.engine.earlier_turns import EarlierTurn
+from workflows.engine.language.dsl.dify import read_dify
+from workflows.engine.language.dsl.yaml_reading import read_yaml
 from workflows.engine.runtime.events import RunFinished
 from workflows.execution import claims
 from workflows.execution.claims import Claim
@@ -20,8 +21,10 @@ from workflows.execution.db import Database
 from workflows.execution.events.bus import Publisher
 from workflows.execution.journal.journal import DurableJournal
 from workflows.execution.journal.outbox import Outbox
+from workflows.execution.plans import prepare_document
 from workflows.execution.ports.client_calls import ClientCall
 from workflows.execution.ports.histories import ClientHistory
+from workflows.execution.run_setup import load_setup
 from workflows.execution.worker import Worker
 from workflows.models import Conversation, Message, Run, Workflow
 from workflows.services.runs.runs import start_run
@@ -61,6 +64,20 @@ def chat(cast: Cast) -> Workflow:
     return workflow
 
 
+PREPARED = prepare_document(read_dify(read_yaml(CHAT)).document)
+# The memory, as it is recognized.
+WORDS = "opensatninesaysbeatrix"
+
+
+def claim(cast: Cast, run: Run) -> Claim:
+    row = {
+        "workflow_id": str(run.workflow_id),
+        "conversation_id": str(run.conversation_id or ""),
+        "subject": run.subject,
+    }
+    return Claim(run.pk, cast.team_a.pk, 1, 0, 0.0, row)
+
+
 def remember(cast: Cast, origin: str) -> None:
     caller = MemoryCaller(
         cast.alice.principal, cast.team_a.pk, {"user_id": str(cast.alice.user.pk)}
@@ -95,6 +112,38 @@ def test_answer_says_whether_it_has_text_from_outside(
 
     assert list_messages(cast) == [(1, False), (2, True)]
     assert list_outside(cast) == ["sys.answers"]
+
+
+def test_words_of_memories_in_an_answer_are_known_to_the_next_turn(
+    cast: Cast, chat: Workflow, worker: Worker
+) -> None:
+    remember(cast, "Beatrix")
+
+    first = take_turn(cast, chat, worker, conversation="c1")
+    following = start_run(cast.alice.principal, workflow=chat, query="When?", conversation="c1")
+
+    assert WORDS in first.memories_in_outputs
+    assert list_words(cast) == sorted(first.memories_in_outputs)
+    setup = async_to_sync(load_setup)(claim(cast, following), PREPARED)
+    assert list(setup.shown_memories) == list_words(cast)
+
+
+def test_words_of_memories_are_added_to_those_of_other_turns(
+    cast: Cast, chat: Workflow, worker: Worker
+) -> None:
+    remember(cast, "Beatrix")
+    take_turn(cast, chat, worker, conversation="c1")
+    with tenant([cast.team_a.pk]):
+        Conversation.objects.unscoped().update(shown_memories=["fortytwo"])
+
+    take_turn(cast, chat, worker, conversation="c1")
+
+    assert {"fortytwo", WORDS} <= {*list_words(cast)}
+
+
+def list_words(cast: Cast) -> list[str]:
+    with tenant([cast.team_a.pk]):
+        return list(Conversation.objects.unscoped().get().shown_memories)
 
 
 @pytest.fixture
@@ -146,13 +195,14 @@ def test_answers_that_a_client_sends_back_are_trusted_only_if_a_clean_run_gave_t
         for role, text in (("user", "When?"), ("assistant", text))
     ]
     last = take_turn(cast, chat, worker)
-    row = {"workflow_id": str(chat.pk), "subject": last.subject}
-    claim = Claim(last.pk, cast.team_a.pk, 1, 0, 0.0, row)
+    history = ClientHistory(claim(cast, last), ClientCall(messages))
 
-    turns = async_to_sync(ClientHistory(claim, ClientCall(messages)).list_turns)(limit=None)
+    turns = async_to_sync(history.list_turns)(limit=None)
 
-    assert turns == [
-        EarlierTurn("When?", clean, False),
-        EarlierTurn("When?", marked, True),
-        EarlierTurn("When?", "I never said that", True),
+    assert [turn[:3] for turn in turns] == [
+        ("When?", clean, False),
+        ("When?", marked, True),
+        ("When?", "I never said that", True),
     ]
+    assert [WORDS in turn.memories for turn in turns] == [False, False, False]
+    assert ["opensatninesaysperson" in turn.memories for turn in turns] == [True, False, False]

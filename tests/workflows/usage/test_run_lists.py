@@ -79,13 +79,16 @@ def test_run_again_keeps_the_mark_of_inputs_from_outside(cast: Cast) -> None:
     run = make_ended(cast.alice, workflow, inputs={"text": "hi"}, subject_user=cast.alice.user)
     with tenant([cast.team_a.pk]):
         marked = Run.objects.unscoped().filter(pk=run.pk)
-        marked.update(has_untrusted_inputs=True, is_chosen_by_untrusted=True)
+        marked.update(
+            has_untrusted_inputs=True, is_chosen_by_untrusted=True, memories_in_inputs=["beatrix"]
+        )
 
     cast.alice.client.post(f"/runs/{run.pk}/again/")
 
     with tenant([cast.team_a.pk]):
         new = Run.objects.unscoped().exclude(pk=run.pk).get()
     assert (new.has_untrusted_inputs, new.is_chosen_by_untrusted) == (True, True)
+    assert new.memories_in_inputs == ["beatrix"]
 
 
 def test_run_that_cannot_be_repeated_says_why(cast: Cast) -> None:

@@ -266,6 +266,8 @@ class Frame:
             body,
             untrusted=run_context.state.untrusted,
             recalled=run_context.plan.flow.recalled,
+            shown_memories=run_context.state.shown_memories,
+            own_sources=run_context.state.own_sources,
             parts=StepParts(run_context, key) if node.kind.has_parts else None,
             answers=answers.get(key, NO_ANSWERS) if answers else NO_ANSWERS,
         )

@@ -8,7 +8,9 @@ from typing import Any
 from workflows.engine.errors import EngineFault, LimitReached, RunTimedOut
 from workflows.engine.language.document import Json
 from workflows.engine.language.plan import Plan
+from workflows.engine.language.shown_memories import ShownMemories
 from workflows.engine.language.untrusted import select_carried_over
+from workflows.engine.language.variables import SYSTEM
 from workflows.engine.ports import Journal, Ports
 from workflows.engine.runtime.breakpoints import PauseControl
 from workflows.engine.runtime.container_bodies import ScopedBodies
@@ -19,6 +21,7 @@ from workflows.engine.runtime.run_request import RunControl, RunResult, RunStart
 from workflows.engine.runtime.step_records import RunStatus, StepHistory, StepKey, StepRecord
 from workflows.engine.runtime.waits import Answer
 from workflows.engine.testing.mocks import Mocks
+from workflows.engine.text_rendering import as_text
 
 
 async def execute_plan(
@@ -190,6 +193,7 @@ def _build_result(
 ) -> RunResult:
     state, pause_control = run_context.state, run_context.pause_control
     untrusted = state.find_untrusted_results()
+    in_outputs, in_variables = _find_memories(run_context)
     final_status = RunStatus.PAUSED if is_paused else state.resolve_status()
     return RunResult(
         status=failure.status if failure else final_status,
@@ -203,12 +207,30 @@ def _build_result(
         conversation=state.pool.get_conversation(),
         untrusted=select_carried_over(untrusted),
         has_untrusted_outputs=run_context.plan.flow.reaches_outputs(untrusted),
+        memories_in_outputs=in_outputs,
+        shown_memories=tuple(
+            dict.fromkeys([*run_context.start.shown_memories, *in_outputs, *in_variables])
+        ),
         writes=tuple(state.writes),
         exceptions_count=state.exceptions,
         elapsed=run_context.ports.clock.monotonic() - run_context.started,
         waiting_steps=tuple(pause_control.waiting_steps) if pause_control and is_paused else (),
         open_waits=tuple(run_context.open_waits) if is_paused else (),
     )
+
+
+def _find_memories(run_context: RunContext) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words of memories in the outputs of a run, and in the variables of its conversation.
+
+    What the person just wrote is left out, unless it is from outside.
+    """
+    state = run_context.state
+    if not state.shown_memories:
+        return (), ()
+    is_own = SYSTEM in state.own_sources and SYSTEM not in state.untrusted
+    memories = ShownMemories(as_text(state.pool.get_or_none((SYSTEM, "query"))) if is_own else "")
+    memories.add(state.shown_memories)
+    return memories.find_in(state.outputs), memories.find_in(state.pool.get_conversation())
 
 
 def _group_answers(answers: Mapping[StepKey, Answer]) -> dict[StepKey, dict[str, Answer]]:

@@ -29,6 +29,9 @@ class RunStart:
     conversation: Mapping[str, Json] = field(default_factory=dict)
     # Variables with untrusted content from earlier turns; the id of the start node if the inputs have such content.
     untrusted: Collection[str] = ()
+    # The words of memories in what earlier turns left, and in the inputs. See ``engine.language.shown_memories``.
+    shown_memories: Collection[str] = ()
+    memories_in_inputs: Collection[str] = ()
     started_at: float | None = None  # unix seconds; None: now
     max_steps: int = MAX_STEPS  # starts of nodes, retries included
     steps_setting: str = "max_steps"  # the setting that raises the limit, for the error message
@@ -53,6 +56,9 @@ class RunResult:
     conversation: Mapping[str, Json] = field(default_factory=dict)
     untrusted: tuple[str, ...] = ()
     has_untrusted_outputs: bool = False
+    # The words of memories in the outputs, and these with those that the next turn of the conversation may read.
+    memories_in_outputs: tuple[str, ...] = ()
+    shown_memories: tuple[str, ...] = ()
     writes: tuple[Write, ...] = ()
     exceptions_count: int = 0
     elapsed: float = 0.0

@@ -146,6 +146,7 @@ class WorkflowRunner:
         system: Mapping[str, Json] | None = None,
         conversation: Mapping[str, Json] | None = None,
         untrusted: Collection[str] = (),
+        shown_memories: Collection[str] = (),
         run_id: str | None = None,
     ) -> "RunHandle":
         """Start a run in the running event loop. Raises InputRejected before anything has run."""
@@ -157,6 +158,7 @@ class WorkflowRunner:
             environment=self._environment,
             conversation=conversation or {},
             untrusted=untrusted,
+            shown_memories=shown_memories,
             max_steps=self._max_steps,
             timeout_seconds=self._timeout_seconds,
         )
@@ -170,6 +172,7 @@ class WorkflowRunner:
         *,
         is_untrusted: bool,
         is_chosen: bool,
+        memories: Collection[str],
         limits: SpendingLimits,
         shares: tuple[Share, ...],
         runs_below: RunsBelow,
@@ -185,6 +188,7 @@ class WorkflowRunner:
             untrusted=self.plan.list_untrusted_starts(
                 has_untrusted_inputs=is_untrusted, is_chosen=is_chosen
             ),
+            memories_in_inputs=memories,
             max_steps=self._max_steps,
             timeout_seconds=self._timeout_seconds,
             spending_limits=limits,

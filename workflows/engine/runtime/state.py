@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from workflows.engine.errors import EngineFault
-from workflows.engine.kinds import Execution, has_untrusted_input
+from workflows.engine.kinds import SHOWN_MEMORIES, Execution, has_untrusted_input
 from workflows.engine.language.document import Json, Mode
 from workflows.engine.language.plan import Plan, PlanNode
-from workflows.engine.language.variables import VariablePool
+from workflows.engine.language.variables import SYSTEM, VariablePool
 from workflows.engine.ports import Usage
 from workflows.engine.runtime.run_request import RunStart, build_system_variables
 from workflows.engine.runtime.scheduler import Scheduler
@@ -88,14 +88,23 @@ class RunState:
         self._flow = plan.flow
         self._untrusted_sources = set(start.untrusted)
         self.untrusted = plan.flow.find_untrusted(self._untrusted_sources)
+        # The texts of memories that steps and earlier turns were shown, in the order in which they were.
+        self.shown_memories: dict[str, None] = dict.fromkeys(
+            [*start.shown_memories, *start.memories_in_inputs]
+        )
+        # The names of what the person wrote, whose words reveal nothing.
+        self.own_sources = (
+            frozenset()
+            if start.memories_in_inputs
+            else frozenset({SYSTEM, plan.nodes[plan.root].id})
+        )
 
     def add_seed(self, record: StepRecord) -> None:
         """Add the result of a node that is not in the plan, so that nodes of the plan can read it."""
         self.pool.set_outputs(record.key.node_id, record.outputs)
         for write in record.writes:
             self.pool.set(write.selector, write.value)
-        if has_untrusted_input(record.kind, record.inputs):
-            self._mark_untrusted(record)
+        self._add_marks(record)
 
     def add_record(self, node: PlanNode, record: StepRecord) -> None:
         """Add a finished step of any scope to the run's totals."""
@@ -111,8 +120,7 @@ class RunState:
             self.exceptions += 1  # the container handles a failure in a round
         elif record.status is StepStatus.SUCCEEDED and record.error is not None:
             self.exceptions += 1  # the step left something undone
-        if has_untrusted_input(record.kind, record.inputs):
-            self._mark_untrusted(record)
+        self._add_marks(record)
         if node.kind.execution is Execution.RESPONSE:
             self._add_response(node, record)
 
@@ -120,6 +128,11 @@ class RunState:
         """Return what is untrusted of the results, to which only the nodes that ran have contributed."""
         finished = {record.key.node_id for record in self.records}
         return self._flow.find_left(finished, self._untrusted_sources)
+
+    def _add_marks(self, record: StepRecord) -> None:
+        self.shown_memories |= dict.fromkeys(record.inputs.get(SHOWN_MEMORIES, ()))
+        if has_untrusted_input(record.kind, record.inputs):
+            self._mark_untrusted(record)
 
     def _mark_untrusted(self, record: StepRecord) -> None:
         """Mark the node of a step that recalled untrusted memories, and every node that reads from it, as untrusted."""

@@ -1,7 +1,7 @@
 """Child runs: the rules of nesting, and the port that runs children in this process."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -129,6 +129,7 @@ class LocalSubWorkflows:
         idempotency_key: str,
         is_untrusted: bool = False,
         is_chosen: bool = False,
+        memories: Collection[str] = (),
     ) -> SubRunResult:
         key = count_call(self._calls, idempotency_key)
         check_nesting(self.ancestors, reference, reference)
@@ -136,7 +137,12 @@ class LocalSubWorkflows:
         if runner is None:
             raise SubWorkflowUnavailable(f"There is no workflow {reference}")
         handle = self._resume(runner, key) or self._start(
-            runner, reference, inputs, is_untrusted=is_untrusted, is_chosen=is_chosen
+            runner,
+            reference,
+            inputs,
+            is_untrusted=is_untrusted,
+            is_chosen=is_chosen,
+            memories=memories,
         )
         try:
             result = await handle.result()
@@ -156,6 +162,7 @@ class LocalSubWorkflows:
             result.error,
             usage,
             result.has_untrusted_outputs,
+            result.memories_in_outputs,
         )
 
     def _start(
@@ -166,6 +173,7 @@ class LocalSubWorkflows:
         *,
         is_untrusted: bool,
         is_chosen: bool,
+        memories: Collection[str],
     ) -> "RunHandle":
         identity = {"app_id": reference, "workflow_id": reference}
         if self.system.get("user_id"):
@@ -176,6 +184,7 @@ class LocalSubWorkflows:
             identity,
             is_untrusted=is_untrusted,
             is_chosen=is_chosen,
+            memories=memories,
             limits=self.spending.get_left(),
             shares=self.spending.list_shares(),
             runs_below=self.runs_below,

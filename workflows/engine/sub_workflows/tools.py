@@ -79,6 +79,7 @@ async def run_workflow_tool(
             idempotency_key=idempotency_key,
             is_untrusted=True,
             is_chosen=tool.is_chosen,
+            memories=tool.memories,
         )
     except (InputRejected, NestingNotAllowed) as refusal:
         return ToolResult(refusal.message, is_error=True)
@@ -102,6 +103,7 @@ def _build_result(slug: str, result: SubRunResult) -> ToolResult:
             prompt_tokens=tokens.prompt_tokens,
             completion_tokens=tokens.completion_tokens,
             cost=tokens.cost,
+            memories=result.memories,
         )
     outputs = dict(result.outputs)
     values = list(outputs.values())
@@ -111,4 +113,5 @@ def _build_result(slug: str, result: SubRunResult) -> ToolResult:
         prompt_tokens=tokens.prompt_tokens,
         completion_tokens=tokens.completion_tokens,
         cost=tokens.cost,
+        memories=result.memories,
     )

@@ -52,6 +52,7 @@ class CaseHistory:
 class _Conversation:
     variables: Mapping[str, Json]
     untrusted: tuple[str, ...] = ()
+    shown_memories: tuple[str, ...] = ()
     history: CaseHistory = field(default_factory=CaseHistory)
 
 
@@ -125,6 +126,7 @@ class _CaseRun:
             system=system,
             conversation=conversation.variables,
             untrusted=conversation.untrusted,
+            shown_memories=conversation.shown_memories,
         )
         collector = _EventCollector()
         remaining = list(turn.answers)
@@ -138,6 +140,7 @@ class _CaseRun:
             collector.stream = []  # a resumed run prints its text again from the beginning
             handle = runner.resume(handle, answers)
         conversation.variables, conversation.untrusted = result.conversation, result.untrusted
+        conversation.shown_memories = result.shown_memories
         answer = result.outputs.get("answer")
         if turn.say is not None and isinstance(answer, str):
             exchanges.append(EarlierTurn(turn.say, answer, result.has_untrusted_outputs))

@@ -8,7 +8,7 @@ waits for itself. A later attempt at the parent finds the child by the key of it
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
@@ -92,6 +92,7 @@ class ChildRuns:
         idempotency_key: str,
         is_untrusted: bool = False,
         is_chosen: bool = False,
+        memories: Collection[str] = (),
     ) -> SubRunResult:
         key = _shorten_key(count_call(self._calls, idempotency_key))
         child = await claims.find_child(self.driver.db, self.claim, key)
@@ -105,6 +106,7 @@ class ChildRuns:
                 inputs,
                 is_untrusted=is_untrusted,
                 is_chosen=is_chosen,
+                memories=memories,
                 limits=self.spending.get_left(),
                 shares=self.spending.list_shares(),
             )
@@ -159,6 +161,7 @@ class ChildRuns:
             child["error"] or None,
             Usage(child["prompt_tokens"], child["completion_tokens"]),
             child["has_untrusted_outputs"],
+            tuple(child["memories_in_outputs"]),
         )
 
 
@@ -170,6 +173,7 @@ def start_child(
     *,
     is_untrusted: bool,
     is_chosen: bool = False,
+    memories: Collection[str] = (),
     limits: SpendingLimits = NO_LIMITS,
     shares: Sequence[Share] = (),
 ) -> None:
@@ -186,6 +190,7 @@ def start_child(
         child = _build_run(claim, workflow, key)
         child.inputs, child.has_untrusted_inputs = checked_inputs, is_untrusted
         child.is_chosen_by_untrusted = is_chosen
+        child.memories_in_inputs = list(memories)
         child.spending_limits = dump_limits(limits, shares)
         merged = find_merged(principal, workflow, document)
         child.system |= build_stream_system(workflow, merged)

@@ -67,25 +67,35 @@ class ClientHistory:
         turns = self._call.list_turns()
         turns = turns if limit is None else turns[max(len(turns) - limit, 0) :]
         has_answers = any(answer for _query, answer in turns)
-        trusted = await run_in_thread(self._load_trusted_answers) if has_answers else frozenset()
+        answers = await run_in_thread(self._load_answers) if has_answers else {}
         return [
-            EarlierTurn(query, answer, bool(answer) and answer.strip() not in trusted)
+            EarlierTurn(query, answer, *answers.get(answer.strip(), (bool(answer), ())))
             for query, answer in turns
         ]
 
-    def _load_trusted_answers(self) -> frozenset[str]:
+    def _load_answers(self) -> dict[str, tuple[bool, tuple[str, ...]]]:
+        """Return what is known of the answers of earlier runs: whether they are untrusted, and their words of memories."""
         row = self._claim.row
+        answers: dict[str, tuple[bool, tuple[str, ...]]] = {}
         with tenant([self._claim.team_id]):
-            answers = (
+            rows = (
                 Run.objects.unscoped()
                 .filter(
                     workflow_id=row["workflow_id"],
                     subject=row["subject"],
-                    has_untrusted_outputs=False,
                     finished_at__isnull=False,
                 )
                 .order_by("-created_at", "-id")
-                .values_list("outputs", flat=True)[:MAX_KNOWN_ANSWERS]
+                .values_list("outputs", "has_untrusted_outputs", "memories_in_outputs")
             )
-            texts = [text for outputs in answers for text in (outputs or {}).values()]
-        return frozenset(text.strip() for text in texts if isinstance(text, str))
+            for outputs, is_untrusted, memories in rows[:MAX_KNOWN_ANSWERS]:
+                for text in (outputs or {}).values():
+                    if not isinstance(text, str):
+                        continue
+                    # Several runs may have given the same answer, one of them without content from outside.
+                    was_untrusted, earlier = answers.get(text.strip(), (True, ()))
+                    answers[text.strip()] = (
+                        was_untrusted and is_untrusted,
+                        (*earlier, *memories),
+                    )
+        return answers

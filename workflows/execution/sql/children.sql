@@ -13,6 +13,7 @@ begin
             'id', r.id, 'status', r.status, 'outputs', r.outputs, 'error', r.error,
             'prompt_tokens', r.prompt_tokens, 'completion_tokens', r.completion_tokens,
             'has_untrusted_outputs', r.has_untrusted_outputs,
+            'memories_in_outputs', r.memories_in_outputs,
             'is_due', coalesce(r.status = 'paused' and r.wake_at <= clock_timestamp(), false), 'mode', w.mode)
         from workflows_run r join workflows_workflow w on w.id = r.workflow_id
         where r.parent_id = p_parent and r.parent_key = p_key);

@@ -138,6 +138,7 @@ begin
         prompt_tokens = coalesce((p_end->>'prompt_tokens')::bigint, 0),
         completion_tokens = coalesce((p_end->>'completion_tokens')::bigint, 0),
         has_untrusted_outputs = coalesce((p_end->>'has_untrusted_outputs')::boolean, false),
+        memories_in_outputs = array(select json_array_elements_text(p_end->'memories_in_outputs')),
         worker = '', lease_until = null, wake_at = null, last_seq = p_seq,
         finished_at = clock_timestamp(),
         elapsed = extract(epoch from clock_timestamp() - started_at)
@@ -158,12 +159,14 @@ begin
                 is_untrusted = coalesce((p_end->>'has_untrusted_outputs')::boolean, false)
                 where run_id = p_run;
         end if;
-        -- What assigners wrote stays, also when the run failed after them. What came from outside is added to what other
-        -- turns have added since this one began.
+        -- What assigners wrote stays, also when the run failed after them. What came from outside or from memory is added to
+        -- what other turns have added since this one began.
         update workflows_conversation set
             variables = coalesce(p_end->'variables', variables),
             outside = case when p_end->'outside' is null then outside
                 else array(select unnest(outside) union select json_array_elements_text(p_end->'outside') order by 1) end,
+            shown_memories = array(
+                select unnest(shown_memories) union select json_array_elements_text(p_end->'shown_memories') order by 1),
             last_message_at = clock_timestamp()
             where id = talk;
     end if;

@@ -114,6 +114,7 @@ def start_debug_run(
             system=partial.build_stream(principal, workflow, arguments.get("stream")),
             has_untrusted_inputs=previous is not None and previous.run.has_untrusted_inputs,
             is_chosen_by_untrusted=previous is not None and previous.run.is_chosen_by_untrusted,
+            memories_in_inputs=previous.run.memories_in_inputs if previous is not None else (),
         )
         query, conversation_key = arguments.get("query"), arguments.get("conversation")
         completed = partial.complete_request(principal, request, query, conversation_key)

@@ -33,6 +33,7 @@ from workflows.services.model_prices import find_price_problems
 from workflows.services.models.mappings import find_model_problems, load_directory_for
 from workflows.services.questions.closing import close_questions
 from workflows.services.tools.callable_workflows import find_call_problems, refresh_outputs
+from workflows.services.tools.recalling_workflows import find_recalling_problems
 from workflows.services.tools.tool_problems import find_tool_problems
 from workflows.services.triggers.activation import restart_schedules
 
@@ -100,6 +101,7 @@ def _find_problems(
         *validate(refresh_outputs(workflow.team_id, document), load_kinds()),
         *find_call_problems(workflow.team_id, document, workflow.pk),
         *find_tool_problems(workflow.team_id, document),
+        *find_recalling_problems(workflow.team_id, document),
         *find_model_problems(models, document),
         *find_price_problems(models, document),
         *find_mail_problems(document),

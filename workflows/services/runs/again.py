@@ -35,6 +35,7 @@ def run_again(principal: Principal, run: Run) -> Run:
         trigger=TriggerCall.from_system_variables(run.system),
         has_untrusted_inputs=run.has_untrusted_inputs,
         is_chosen_by_untrusted=run.is_chosen_by_untrusted,
+        memories_in_inputs=run.memories_in_inputs,
     )
 
 

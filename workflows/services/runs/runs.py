@@ -83,9 +83,11 @@ class RunRequest:
     mocks: Mapping[str, Json] | None = None
     offline: bool = False
     system: Mapping[str, Json] = field(default_factory=dict)
-    # Of a run that is started again, or in part: whether its inputs, or that it began, came from outside.
+    # Of a run that is started again, or in part: whether its inputs, or that it began, came from outside, and the words of
+    # memories in them.
     has_untrusted_inputs: bool = False
     is_chosen_by_untrusted: bool = False
+    memories_in_inputs: Sequence[str] = ()
     # For debug runs: the options, the reused steps with the earlier run, and the steps with typed values.
     debug: Mapping[str, Json] | None = None
     reused_steps: Sequence[Step] = ()
@@ -113,6 +115,7 @@ class RunArguments(TypedDict, total=False):
     trigger: TriggerCall | None
     has_untrusted_inputs: bool
     is_chosen_by_untrusted: bool
+    memories_in_inputs: Sequence[str]
 
 
 def start_run(
@@ -161,6 +164,7 @@ def check_request(
     trigger: TriggerCall | None = None,
     has_untrusted_inputs: bool = False,
     is_chosen_by_untrusted: bool = False,
+    memories_in_inputs: Sequence[str] = (),
 ) -> RunRequest:
     """Check the document and the arguments, open the conversation, and return the request with them.
 
@@ -203,6 +207,7 @@ def check_request(
         },
         has_untrusted_inputs=has_untrusted_inputs,
         is_chosen_by_untrusted=is_chosen_by_untrusted,
+        memories_in_inputs=memories_in_inputs,
     )
 
 
@@ -233,6 +238,7 @@ def queue_run(principal: Principal, request: RunRequest) -> Run:
             offline=request.offline,
             has_untrusted_inputs=request.has_untrusted_inputs,
             is_chosen_by_untrusted=request.is_chosen_by_untrusted,
+            memories_in_inputs=list(request.memories_in_inputs),
             debug=request.debug,
             queued_at=timezone.now(),
         )

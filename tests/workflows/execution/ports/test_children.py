@@ -124,6 +124,20 @@ def test_child_keeps_that_outside_text_may_have_chosen_it(outer: Run, is_chosen:
     assert claim_of(child).row["is_chosen_by_untrusted"] is is_chosen
 
 
+def test_child_knows_the_words_of_memories_in_its_inputs_and_returns_those_in_its_outputs(
+    outer: Run,
+) -> None:
+    child = begin(outer, "a", "inner", memories=("doorcode4711",))
+    with tenant([outer.team_id]):
+        Run.objects.unscoped().filter(pk=child.pk).update(memories_in_outputs=["beatrix"])
+
+    assert claim_of(child).row["memories_in_inputs"] == ["doorcode4711"]
+    with tenant([outer.team_id]), connection.cursor() as cursor:
+        cursor.execute("SELECT execution_find_child(%s, %s, 'a')", [outer.team_id, outer.pk])
+        (row,) = cursor.fetchone()
+    assert row["memories_in_outputs"] == ["beatrix"]
+
+
 def test_cost_of_a_child_is_known_at_its_end_with_that_of_the_runs_below_it(cast: Cast) -> None:
     workflow = make_workflow(cast.alice)
     parent = make_run(cast.alice, workflow, status="running")

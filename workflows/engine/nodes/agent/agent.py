@@ -197,17 +197,22 @@ def _find_outside_problems(node_id: str, config: AgentConfig) -> Iterator[Proble
 
     The functions of merged workflows have their settings there.
     """
-    names = [
-        tool.name
-        for tool in _list_outside_tools(config)
-        if not tool.needs_approval and tool.name != ALL_TOOLS
-    ]
+    names = [tool.name for tool in list_open_tools(config)]
     if config.has_memory and names:
         message = (
             f"The agent has memory, and text from outside reaches it through {', '.join(names)}:"
             " let a person allow each call of these tools"
         )
         yield build_warning("agent.outside", message, node=node_id, field="tools")
+
+
+def list_open_tools(config: AgentConfig) -> list[AgentTool]:
+    """Return the tools whose results may come from outside, and about whose calls nobody is asked."""
+    return [
+        tool
+        for tool in _list_outside_tools(config)
+        if not tool.needs_approval and tool.name != ALL_TOOLS
+    ]
 
 
 def _describe(config: AgentConfig) -> dict[str, Json]:

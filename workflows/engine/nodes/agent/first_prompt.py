@@ -114,6 +114,7 @@ async def _build_text(config: AgentConfig, ctx: NodeContext) -> FirstPrompt:
 
     outputs = await ctx.parts.run(PROMPT_PART, PROMPT_KIND, call, inputs={})
     ctx.record_untrusted_keys(outputs["untrusted_keys"])
+    ctx.record_memories(outputs.get("shown_memories", ()))
     return _read_prompt(outputs)
 
 
@@ -122,6 +123,7 @@ def _to_outputs(prompt: Prompt, ctx: NodeContext) -> dict[str, Json]:
         "messages": [{"role": each.role, "text": each.text} for each in prompt.messages],
         "memories": [to_entry(hit) for hit in prompt.memories],
         "untrusted_keys": list(ctx.recorded_inputs.get(UNTRUSTED_KEYS, ())),
+        "shown_memories": list(ctx.recorded_memories),
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from workflows.engine.errors import ModelFailed, NodeFailed, PortMissing
 from workflows.engine.kinds import UNTRUSTED_KEYS, NodeContext
 from workflows.engine.language.document import Json
+from workflows.engine.language.shown_memories import iter_texts
 from workflows.engine.language.untrusted import is_influenced
 from workflows.engine.model_records import record_source
 from workflows.engine.nodes.agent.agent_config import DEFAULT_ROUNDS, AgentConfig
@@ -37,7 +38,7 @@ from workflows.engine.nodes.agent.tool_use.call_groups import (
 )
 from workflows.engine.nodes.agent.tool_use.context_budget import fit_messages, get_budget
 from workflows.engine.nodes.agent.tool_use.memory_tools import MEMORY_SOURCE, build_memory_tools
-from workflows.engine.nodes.agent.tool_use.shown_memories import collect_memories, iter_texts
+from workflows.engine.nodes.agent.tool_use.shown_memories import collect_memories
 from workflows.engine.nodes.agent.tool_use.text_calls import (
     CallHidingStream,
     read_text_calls,
@@ -50,6 +51,7 @@ from workflows.engine.nodes.agent.tool_use.tool_results import (
     render_for_model,
 )
 from workflows.engine.nodes.agent.tool_use.toolbox import (
+    ModelReading,
     Toolbox,
     call_in_time,
     find_tools,
@@ -138,7 +140,8 @@ class AgentSession:
         self._has_read_untrusted = UNTRUSTED_KEYS in ctx.recorded_inputs or is_influenced(
             ctx.node_id, config.selectors, ctx.untrusted
         )
-        self._shown_memories = collect_memories(config, ctx, self.messages, self.memories)
+        self._shown_memories = collect_memories(config, ctx, self.memories)
+        ctx.record_memories(as_text(hit.value) for hit in self.memories)
         self._previous_messages: Sequence[Message] = ()
 
     @property
@@ -162,9 +165,8 @@ class AgentSession:
             lambda: self._has_read_untrusted,
             self.config.knowledge_bases,
         )
-        self.toolbox = await find_tools(
-            self.config.all_tools, memory_tools, self.ctx, lambda: self._has_read_untrusted
-        )
+        reading = ModelReading(lambda: self._has_read_untrusted, self._shown_memories.find_in)
+        self.toolbox = await find_tools(self.config.all_tools, memory_tools, self.ctx, reading)
 
     @property
     def has_read_untrusted(self) -> bool:
@@ -177,7 +179,7 @@ class AgentSession:
 
     def add_shown_memories(self, hits: Sequence[MemoryHit]) -> None:
         """Note memories that the model is shown after the first prompt, to recognize them in the arguments of a call."""
-        self._shown_memories.add(as_text(hit.value) for hit in hits)
+        self._note_memories([as_text(hit.value) for hit in hits])
 
     # -- calls ------------------------------------------------------------------------------------
 
@@ -419,13 +421,19 @@ class AgentSession:
             self.mark_untrusted(outcome.untrusted_keys or (call.name,))
         result = outcome.result
         if call.tool is not None and call.tool.description["source"] == MEMORY_SOURCE:
-            self._shown_memories.add(iter_texts(list(result.data)))
+            self._note_memories([*iter_texts(list(result.data))])
+        self._note_memories(result.memories)
         if self.rounds:
             record = CallRecord(
                 call.name, call.arguments, result.text, result.is_error, result.files, result.data
             )
             self.rounds[-1].calls.append(record)
         return replace(result, text=render_for_model(outcome))
+
+    def _note_memories(self, texts: Sequence[str]) -> None:
+        """Note memories that the model is shown, for its own calls and for what the run does with its answer."""
+        self._shown_memories.add(texts)
+        self.ctx.record_memories(texts)
 
     async def _record_call(self, prepared: PreparedCall, *, share: Share) -> Mapping[str, Any]:
         """Make the call, or take its result from an earlier attempt. ``share`` is that of the calls made together."""

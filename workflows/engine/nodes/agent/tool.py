@@ -14,6 +14,7 @@ from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem, build_warning
+from workflows.engine.language.shown_memories import find_memories
 from workflows.engine.language.untrusted import is_chosen
 from workflows.engine.nodes.agent.agent_fields import APPROVERS_FIELD
 from workflows.engine.nodes.agent.tool_node.tool_arguments import (
@@ -162,9 +163,14 @@ class ToolNode(NodeKind[ToolConfig, Prepared]):
         arguments = drop_blanks(fill_in(prepared.arguments, ctx.pool, parameters), parameters)
         if tool.needs_approval:
             _ask_for_approval(ctx, prepared, tool, arguments)
-        tool = replace(tool, is_chosen=is_chosen(ctx.node_id, ctx.untrusted))
+        tool = replace(
+            tool,
+            is_chosen=is_chosen(ctx.node_id, ctx.untrusted),
+            memories=find_memories(ctx.shown_memories, arguments),
+        )
         key = ctx.origin.idempotency_key
         result = await call_answered(ctx, port, tool, arguments, idempotency_key=key)
+        ctx.record_memories(result.memories)
         if result.is_error:
             raise ToolFailed(result.text[:_MAX_ERROR] or "The tool failed", retryable=True)
         ctx.stream("text", result.text)

@@ -9,6 +9,7 @@ from workflows.engine.errors import PortMissing, SubWorkflowFailed
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
+from workflows.engine.language.shown_memories import find_memories
 from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import is_chosen
 from workflows.engine.language.variables import VariablePool
@@ -84,6 +85,7 @@ class SubWorkflow(NodeKind[SubWorkflowConfig, SubWorkflowConfig]):
             idempotency_key=ctx.origin.idempotency_key,
             is_untrusted=ctx.node_id in ctx.untrusted,
             is_chosen=is_chosen(ctx.node_id, ctx.untrusted),
+            memories=find_memories(ctx.shown_memories, inputs),
         )
         return _build_result(prepared, ctx, result)
 
@@ -97,6 +99,7 @@ def _build_result(config: SubWorkflowConfig, ctx: NodeContext, result: SubRunRes
     name = config.workflow_name or config.workflow
     if result.is_untrusted:
         ctx.record_untrusted_keys([f"run:{result.run_id}"])
+    ctx.record_memories(result.memories)
     if result.status not in _SUCCESSFUL:
         raise SubWorkflowFailed(f"{name} {result.status}: {result.error or 'no reason given'}")
     is_partial = result.status == RunStatus.PARTIAL.value

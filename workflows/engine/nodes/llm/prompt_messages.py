@@ -23,7 +23,7 @@ from workflows.engine.nodes.memory.memory_access import (
     build_recalled_event,
     get_query,
     recall_entries,
-    record_untrusted_hits,
+    record_shown_hits,
     to_entry,
 )
 from workflows.engine.nodes.memory.profile import exclude_profile, recall_profile
@@ -176,6 +176,7 @@ async def _load_turns(window: WindowConfig, ctx: NodeContext) -> list[Message]:
     )
     history: list[Message] = []
     for turn in turns:
+        ctx.record_memories(turn.memories)
         history += (Message("user", turn.query), Message("assistant", turn.answer))
     history = [message for message in history if message.text]  # a client may send only one side
     return _cut_to_tokens(history if size is None else history[max(len(history) - size, 0) :])
@@ -253,7 +254,7 @@ async def _add_reminder(prompt: Prompt, ctx: NodeContext) -> Prompt:
     if reminder is None:
         return prompt
     shown = list_shown(reminder.hits)
-    record_untrusted_hits(ctx, shown)
+    record_shown_hits(ctx, shown)
     event = build_recalled_event(ctx, reminder.scope, reminder.query, shown, injected=True)
     events = (*prompt.events, event)
     hits = exclude_profile(shown, prompt.memories)

@@ -35,6 +35,7 @@ from workflows.engine.nodes.memory.memory_access import (
     build_recalled_event,
     get_knowledge,
     get_query,
+    record_shown_hits,
     record_untrusted_hits,
 )
 from workflows.engine.nodes.memory.model_text import HelperModel
@@ -118,7 +119,8 @@ class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
         ctx.record_inputs({**inputs, "tags": list(prepared.tags)})
         pages = await search.find()
         hits = [page.hit.entry for page in pages]
-        record_untrusted_hits(ctx, hits)
+        record_hits = record_untrusted_hits if prepared.is_of_documents else record_shown_hits
+        record_hits(ctx, hits)
         event = build_recalled_event(ctx, prepared.scope, search.query, hits)
         result = [
             _build_result(position, page, search.names)

@@ -150,7 +150,7 @@ async def recall_entries(
     if include_recent and key is None and query and top_k and len(hits) < top_k:
         hits = extend_hits(hits, await recall(top_k=top_k), top_k)
     hits = list_shown(hits)
-    record_untrusted_hits(ctx, hits)
+    record_shown_hits(ctx, hits)
     event = build_recalled_event(ctx, scope, query, hits, injected=injected)
     search = _describe_search(
         key=key,
@@ -198,6 +198,12 @@ def extend_hits(hits: Sequence[H], recent: Sequence[H], limit: int) -> Sequence[
     ids = {hit.id for hit in hits}
     others = [hit for hit in recent if hit.id not in ids]
     return [*hits, *others][:limit] if others else hits
+
+
+def record_shown_hits(ctx: NodeContext, hits: Sequence[MemoryHit]) -> None:
+    """Record with the step what it was shown of memory: the texts, and which of them are untrusted."""
+    ctx.record_memories(as_text(hit.value) for hit in hits)
+    record_untrusted_hits(ctx, hits)
 
 
 def record_untrusted_hits(ctx: NodeContext, hits: Sequence[MemoryHit]) -> None:

@@ -37,7 +37,7 @@ from workflows.engine.nodes.memory.memory_access import (
     build_recalled_event,
     get_memory,
     list_left_out,
-    record_untrusted_hits,
+    record_shown_hits,
     to_event_entry,
 )
 from workflows.engine.ports import MemoryHit
@@ -152,7 +152,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
         records = retrieved.records
         scores = {record.hit.id: record.score for record in records}
         hits = list_shown([record.hit for record in records])
-        record_untrusted_hits(ctx, hits)
+        record_shown_hits(ctx, hits)
         wording = choose_wording(prepared.language, query, *(to_text(hit.value) for hit in hits))
         context = render_markdown(records, wording)
         entries = [{**to_event_entry(hit), "score": scores.get(hit.id)} for hit in hits]

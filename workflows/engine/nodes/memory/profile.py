@@ -8,7 +8,7 @@ from workflows.engine.kinds import NodeContext
 from workflows.engine.language.memory_usage import PROFILE_SCOPE
 from workflows.engine.memory_ports import ProfilePort
 from workflows.engine.nodes.memory.disagreeing import list_shown
-from workflows.engine.nodes.memory.memory_access import build_recalled_event, record_untrusted_hits
+from workflows.engine.nodes.memory.memory_access import build_recalled_event, record_shown_hits
 from workflows.engine.ports import MemoryHit
 from workflows.engine.runtime.events import MemoryRecalled
 
@@ -30,7 +30,7 @@ async def recall_profile(
         identity=ctx.identity, origin=ctx.origin, injected=injected
     )
     entries = list_shown(profile.entries)
-    record_untrusted_hits(ctx, entries)
+    record_shown_hits(ctx, entries)
     event = replace(
         build_recalled_event(ctx, PROFILE_SCOPE, None, entries, injected=injected),
         sought={"profile": True, "left_out": len(profile.left_out)},

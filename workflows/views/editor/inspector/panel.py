@@ -43,6 +43,7 @@ from workflows.services.models.mappings import (
     load_directory_for,
 )
 from workflows.services.tools.callable_workflows import SUB_WORKFLOW, find_call_problems
+from workflows.services.tools.recalling_workflows import find_recalling_problems
 from workflows.templatetags.problems import describe_problem, list_titles, replace_ids_by_titles
 from workflows.views.canvas.model_marks import build_model_mark
 from workflows.views.canvas.summaries import label_handles
@@ -96,6 +97,7 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
         *find_price_problems(models, own),
         *find_knowledge_problems(workflow.team_id, models, own),
         *find_people_problems(workflow.team_id, own),
+        *find_recalling_problems(workflow.team_id, own),
     ]
     context = {
         **_build_node_context(document, spec, workflow.revision, problems),

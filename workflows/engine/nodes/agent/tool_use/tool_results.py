@@ -49,6 +49,7 @@ class ToolOutcome:
             "tokens": [result.prompt_tokens, result.completion_tokens],
             "cost": result.cost,
             "seconds": seconds,
+            **({"memories": list(result.memories)} if result.memories else {}),
         }
 
 
@@ -88,6 +89,7 @@ def read_outcome(outputs: Mapping[str, Any]) -> ToolOutcome:
             prompt_tokens,
             completion_tokens,
             outputs.get("cost"),
+            outputs.get("memories", ()),
         ),
         outputs["is_untrusted"],
         tuple(outputs["untrusted_keys"]),

@@ -81,6 +81,14 @@ class CallableTool(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ModelReading:
+    """What the model that chooses the calls has read by then: untrusted content, and memories."""
+
+    has_untrusted: Callable[[], bool]
+    find_memories: Callable[[Json], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class PortTool:
     """A tool of the team."""
 
@@ -90,7 +98,7 @@ class PortTool:
     settings: Arguments
     needs_approval: bool
     ctx: NodeContext
-    has_read_untrusted: Callable[[], bool]
+    reading: ModelReading
     is_independent: bool = True
 
     @property
@@ -111,12 +119,18 @@ class PortTool:
         return {**arguments, **self.settings}
 
     async def call(self, arguments: Arguments, origin: Origin) -> ToolOutcome:
+        arguments, reading = self.complete(arguments), self.reading
+        tool = replace(
+            self.tool,
+            is_chosen=reading.has_untrusted(),
+            memories=reading.find_memories(dict(arguments)),
+        )
         try:
             result = await call_answered(
                 self.ctx,
                 self.port,
-                replace(self.tool, is_chosen=self.has_read_untrusted()),
-                self.complete(arguments),
+                tool,
+                arguments,
                 idempotency_key=origin.idempotency_key,
                 part=origin.part,
             )
@@ -194,11 +208,9 @@ async def find_tools(
     entries: Sequence[AgentTool],
     own_tools: Iterable[CallableTool],
     ctx: NodeContext,
-    has_read_untrusted: Callable[[], bool],
+    reading: ModelReading,
 ) -> Toolbox:
     """Find the tools of the document. Raises ToolFailed for one that the run may not use.
-
-    ``has_read_untrusted`` says whether the model that chooses the calls has read untrusted content by then.
 
     One that is missing is offered nevertheless, so that the others can be used; a call of it is an error.
     """
@@ -222,7 +234,7 @@ async def find_tools(
             spec = replace(tool.spec, name=name)
             tools[name] = MissingTool(spec, tool.reference, messages[index])
         else:
-            tools[name] = _build_tool(name, entry, tool, port, ctx, has_read_untrusted)
+            tools[name] = _build_tool(name, entry, tool, port, ctx, reading)
     return Toolbox(tools)
 
 
@@ -277,7 +289,7 @@ def _build_tool(
     tool: Tool,
     port: ToolPort,
     ctx: NodeContext,
-    has_read_untrusted: Callable[[], bool],
+    reading: ModelReading,
 ) -> PortTool:
     spec = ToolSpec(
         name,
@@ -289,7 +301,7 @@ def _build_tool(
     settings = {**tool.settings, **dict(_iter_settings(entry, ctx, tool.spec.parameters))}
     # The port is told of it, too, so that it refuses to call what was changed after a person allowed it.
     tool = replace(tool, needs_approval=entry.needs_approval or tool.needs_approval)
-    return PortTool(spec, tool, port, settings, tool.needs_approval, ctx, has_read_untrusted)
+    return PortTool(spec, tool, port, settings, tool.needs_approval, ctx, reading)
 
 
 def _choose_names(tools: Sequence[Tool], own_names: Iterable[str]) -> list[str]:

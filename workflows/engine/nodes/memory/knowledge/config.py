@@ -126,6 +126,11 @@ class KnowledgeConfig(NodeConfig):
     metadata_model_config: HelperModel | None = None
 
     @property
+    def is_of_documents(self) -> bool:
+        """Return whether the pages are documents of the team, and not what is remembered of a person or conversation."""
+        return bool(self.knowledge_bases) or self.scope == "global"
+
+    @property
     def max_results(self) -> int:
         return self.top_k or self._multiple.top_k or DEFAULT_TOP_K
 
