@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("workflows", "0048_tool_sign_ins")]
+    dependencies = [("workflows", "0049_words_of_memories")]
 
     operations = [
         migrations.AddField(

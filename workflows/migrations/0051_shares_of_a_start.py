@@ -5,7 +5,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("workflows", "0048_tool_sign_ins")]
+    dependencies = [("workflows", "0050_calls_of_tool_connections")]
 
     operations = [
         migrations.AddField(
