@@ -25,6 +25,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.support.own_server import run_server
+from tests.support.waiting import until_async
 
 
 NEW: Final = "2026-07-28"
@@ -125,11 +126,12 @@ class ServedMcp:
         self, context: Any, _params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         try:
+            signals = (self.may_answer, self.reports_progress)
             while not self.may_answer.is_set():
+                await until_async(lambda: any(map(threading.Event.is_set, signals)))
                 if self.reports_progress.is_set():
                     self.reports_progress.clear()
                     await context.session.report_progress(1)
-                await asyncio.sleep(0.005)
         except asyncio.CancelledError:
             self.was_cancelled.set()
             raise

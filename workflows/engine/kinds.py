@@ -19,10 +19,10 @@ from workflows.engine.configuration import NodeConfig as NodeConfig
 from workflows.engine.configuration import Widget as Widget
 from workflows.engine.initial_values import Surroundings
 from workflows.engine.language.config_errors import build_config_problems
+from workflows.engine.language.content_marks.shown_memories import MAX_TEXT
 from workflows.engine.language.document import Json, Mode, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem
-from workflows.engine.language.shown_memories import MAX_TEXT
 from workflows.engine.language.templating import Segment
 from workflows.engine.language.values import ValueType, infer_type
 from workflows.engine.language.variables import SYSTEM, VariablePool
@@ -117,7 +117,9 @@ class NodeContext:
     body: Rounds | None = None  # containers only
     recorded_inputs: dict[str, Json] = field(default_factory=dict)  # see ``record_inputs``
     recorded_events: list[Event] = field(default_factory=list)  # see ``record_events``
-    untrusted: frozenset[str] = frozenset()  # see ``workflows.engine.language.untrusted``
+    untrusted: frozenset[str] = (
+        frozenset()
+    )  # see ``workflows.engine.language.content_marks.untrusted``
     # Variables with text of memories, as ``ContentFlow.recalled`` has them.
     recalled: frozenset[str] = frozenset()
     # The texts of memories that earlier steps were shown, and the words of such memories that earlier turns handed on.

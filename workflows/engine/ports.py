@@ -250,15 +250,6 @@ class ModelPort(Protocol):
         ...
 
 
-@runtime_checkable
-class EstimatePort(Protocol):
-    """A model port that can tell what a call will cost at most."""
-
-    async def estimate(self, request: ModelRequest) -> Usage | None:
-        """Return the tokens of the prompt and of the longest answer, and their cost; None if no length is set."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class RerankRequest:
     """Documents whose relevance to a query a model is to score, and how many of the best ones are needed."""
@@ -388,7 +379,7 @@ class SubRunResult:
     usage: Usage = field(default_factory=Usage)
     # The outputs may contain untrusted content, such as text from the web.
     is_untrusted: bool = False
-    # The words of memories in them, as ``engine.language.shown_memories`` finds them.
+    # The words of memories in them, as ``engine.language.content_marks.shown_memories`` finds them.
     memories: tuple[str, ...] = ()
 
 

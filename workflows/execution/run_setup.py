@@ -6,8 +6,8 @@ from typing import Final
 from uuid import UUID
 
 from accounts.tenancy import tenant
+from workflows.engine.language.content_marks.untrusted import ANSWERS
 from workflows.engine.language.document import Json
-from workflows.engine.language.untrusted import ANSWERS
 from workflows.execution.claims import Claim
 from workflows.execution.debugging.run_options import DebugOptions
 from workflows.execution.journal.masking import load_secrets

@@ -29,11 +29,11 @@ class Conversation(Personal):
     key = models.CharField(_("key"), max_length=255, default=new_key)
     name = models.CharField(_("name"), max_length=255, blank=True)
     variables = VerbatimJSONField(_("variables"), default=dict, blank=True)
-    # The variables and answers that contain external text, by their names in ``workflows.engine.language.untrusted``.
+    # The variables and answers that contain external text, by their names in ``workflows.engine.language.content_marks.untrusted``.
     outside = ArrayField(
         models.TextField(), verbose_name=_("external content"), default=list, blank=True
     )
-    # The words of memories in its answers and variables; see ``workflows.engine.language.shown_memories``.
+    # The words of memories in its answers and variables; see ``workflows.engine.language.content_marks.shown_memories``.
     shown_memories = ArrayField(
         models.TextField(),
         verbose_name=_("shown memories"),

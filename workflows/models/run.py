@@ -153,7 +153,7 @@ class Run(Personal):
     has_untrusted_outputs = models.BooleanField(
         _("has untrusted outputs"), default=False, db_default=False
     )
-    # The words of memories in the inputs of a child run, and in the outputs of any run; see ``engine.language.shown_memories``.
+    # The words of memories in the inputs of a child run, and in the outputs of any run; see ``engine.language.content_marks.shown_memories``.
     memories_in_inputs = ArrayField(
         models.TextField(),
         verbose_name=_("memories in the inputs"),

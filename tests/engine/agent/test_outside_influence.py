@@ -20,8 +20,8 @@ from tests.engine.agent.scripted import (
 )
 from tests.support.documents import answer, document, node, start
 from workflows.engine.earlier_turns import EarlierTurn
+from workflows.engine.language.content_marks.shown_memories import ShownMemories, find_memories
 from workflows.engine.language.document import Document, Mode
-from workflows.engine.language.shown_memories import ShownMemories, find_memories
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.runner import WorkflowRunner

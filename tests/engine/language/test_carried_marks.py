@@ -27,8 +27,8 @@ from tests.support.documents import (
 from tests.support.engine import EchoModels, JinjaHere
 from workflows.engine.earlier_turns import EarlierTurn
 from workflows.engine.kinds import AnyKind, Execution
+from workflows.engine.language.content_marks.untrusted import ContentFlow
 from workflows.engine.language.document import Document, Mode
-from workflows.engine.language.untrusted import ContentFlow
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner

@@ -22,9 +22,9 @@ from tests.support.documents import (
 )
 from tests.support.engine import EchoModels, ports
 from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult, Output
+from workflows.engine.language.content_marks.untrusted import ContentFlow, has_untrusted_source
 from workflows.engine.language.document import Document
 from workflows.engine.language.plan import compile_plan
-from workflows.engine.language.untrusted import ContentFlow, has_untrusted_source
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.events import MemoryKeptOut, MemoryWritten
 from workflows.engine.runtime.local_ports import ListJournal

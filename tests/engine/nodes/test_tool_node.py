@@ -10,7 +10,7 @@ from tests.engine.nodes.http.hostile import TEXTS
 from tests.support.documents import document, end, node, start
 from tests.support.steps import count_steps
 from workflows.engine.kinds import Kinds
-from workflows.engine.language.untrusted import ContentFlow
+from workflows.engine.language.content_marks.untrusted import ContentFlow
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import NODE_KINDS, build_kinds
 from workflows.engine.nodes.agent.tool_node.tool_choice import DIFY_TOOLS as KNOWN

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workflows.engine.errors import EngineFault, LimitReached, RunTimedOut
+from workflows.engine.language.content_marks.shown_memories import ShownMemories
+from workflows.engine.language.content_marks.untrusted import select_carried_over
 from workflows.engine.language.document import Json
 from workflows.engine.language.plan import Plan
-from workflows.engine.language.shown_memories import ShownMemories
-from workflows.engine.language.untrusted import select_carried_over
 from workflows.engine.language.variables import SYSTEM
 from workflows.engine.ports import Journal, Ports
 from workflows.engine.runtime.breakpoints import PauseControl

@@ -29,7 +29,7 @@ class RunStart:
     conversation: Mapping[str, Json] = field(default_factory=dict)
     # Variables with untrusted content from earlier turns; the id of the start node if the inputs have such content.
     untrusted: Collection[str] = ()
-    # The words of memories in what earlier turns left, and in the inputs. See ``engine.language.shown_memories``.
+    # The words of memories in what earlier turns left, and in the inputs. See ``engine.language.content_marks.shown_memories``.
     shown_memories: Collection[str] = ()
     memories_in_inputs: Collection[str] = ()
     started_at: float | None = None  # unix seconds; None: now

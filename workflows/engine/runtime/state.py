@@ -84,7 +84,7 @@ class RunState:
         self.writes: list[Write] = []
         self.usage = Usage()
         self.exceptions = 0
-        # See ``workflows.engine.language.untrusted``. The sources are those of earlier turns and of recalled memories.
+        # See ``workflows.engine.language.content_marks.untrusted``. The sources are those of earlier turns and of recalled memories.
         self._flow = plan.flow
         self._untrusted_sources = set(start.untrusted)
         self.untrusted = plan.flow.find_untrusted(self._untrusted_sources)

@@ -12,12 +12,21 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from workflows.engine.errors import LimitReached
 from workflows.engine.language.document import Json
-from workflows.engine.ports import Usage
+from workflows.engine.ports import ModelRequest, Usage
 from workflows.engine.sub_workflows.spending_limits import SpendingLimits
+
+
+@runtime_checkable
+class EstimatePort(Protocol):
+    """A model port that can tell what a call will cost at most."""
+
+    async def estimate(self, request: ModelRequest) -> Usage | None:
+        """Return the tokens of the prompt and of the longest answer, and their cost; None if no length is set."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from workflows.engine.language.document import Json
 from workflows.engine.ports import (
-    EstimatePort,
     ModelChunk,
     ModelPort,
     ModelRequest,
@@ -23,7 +22,13 @@ from workflows.engine.ports import (
     Usage,
 )
 from workflows.engine.runtime.step_records import StepRecord
-from workflows.engine.sub_workflows.shares import Amount, Share, SharePort, check_spending
+from workflows.engine.sub_workflows.shares import (
+    Amount,
+    EstimatePort,
+    Share,
+    SharePort,
+    check_spending,
+)
 from workflows.engine.sub_workflows.spending_limits import NO_LIMITS, SpendingLimits
 
 

@@ -17,8 +17,8 @@ from accounts.tenancy import tenant
 from workflows import memory_app
 from workflows.engine.errors import EngineFault, ModelNeeded
 from workflows.engine.kinds import Execution, has_untrusted_input
+from workflows.engine.language.content_marks.untrusted import ContentFlow
 from workflows.engine.language.document import Json
-from workflows.engine.language.untrusted import ContentFlow
 from workflows.engine.ports import Message, ModelPort, ModelRequest, Origin, Ports
 from workflows.engine.text_rendering import as_text
 from workflows.execution.claims import Claim

@@ -24,7 +24,6 @@ from workflows.engine.language.document import Json
 from workflows.engine.memory_ports import FullMemoryPort
 from workflows.engine.ports import (
     CodePort,
-    EstimatePort,
     HttpPort,
     ModelChunk,
     ModelPort,
@@ -37,6 +36,7 @@ from workflows.engine.ports import (
     Usage,
 )
 from workflows.engine.runtime.local_ports import SystemClock
+from workflows.engine.sub_workflows.shares import EstimatePort
 from workflows.engine.tool_calls import ToolPort
 from workflows.execution.claims import Claim
 from workflows.execution.debugging.run_options import SANDBOX, DebugOptions

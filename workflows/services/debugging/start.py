@@ -112,9 +112,7 @@ def start_debug_run(
             offline=arguments.get("offline", False),
             client_call=partial.get_client_call(),
             system=partial.build_stream(principal, workflow, arguments.get("stream")),
-            has_untrusted_inputs=previous is not None and previous.run.has_untrusted_inputs,
-            is_chosen_by_untrusted=previous is not None and previous.run.is_chosen_by_untrusted,
-            memories_in_inputs=previous.run.memories_in_inputs if previous is not None else (),
+            marks=runs.InputMarks.of(previous.run) if previous is not None else runs.NO_MARKS,
         )
         query, conversation_key = arguments.get("query"), arguments.get("conversation")
         completed = partial.complete_request(principal, request, query, conversation_key)

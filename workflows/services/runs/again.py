@@ -7,7 +7,7 @@ from workflows.engine.triggers.calls import TriggerCall
 from workflows.execution.ports.client_calls import ClientCall
 from workflows.models import Run
 from workflows.services.runs.memory_streams import MemoryStream
-from workflows.services.runs.runs import VersionChoice, start_run
+from workflows.services.runs.runs import InputMarks, VersionChoice, start_run
 
 
 def run_again(principal: Principal, run: Run) -> Run:
@@ -33,9 +33,7 @@ def run_again(principal: Principal, run: Run) -> Run:
         offline=run.offline,
         stream=MemoryStream(run.system.get("group_id")),
         trigger=TriggerCall.from_system_variables(run.system),
-        has_untrusted_inputs=run.has_untrusted_inputs,
-        is_chosen_by_untrusted=run.is_chosen_by_untrusted,
-        memories_in_inputs=run.memories_in_inputs,
+        marks=InputMarks.of(run),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypedDict, Unpack
+from typing import Final, Literal, TypedDict, Unpack
 from uuid import UUID
 
 from django.db import transaction
@@ -58,6 +58,25 @@ from workflows.tasks import wake_worker
 VersionChoice = Literal["published", "draft"]
 
 
+@dataclass(frozen=True)
+class InputMarks:
+    """What a run that is started again, or in part, knows of its inputs from the run before it.
+
+    Whether they, or that it began, came from outside, and the words of memories in them.
+    """
+
+    has_untrusted_inputs: bool = False
+    is_chosen_by_untrusted: bool = False
+    memories: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, run: Run) -> "InputMarks":
+        return cls(run.has_untrusted_inputs, run.is_chosen_by_untrusted, run.memories_in_inputs)
+
+
+NO_MARKS: Final = InputMarks()
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """The person a run is for: an account, or an external user whom an API key names."""
@@ -83,11 +102,7 @@ class RunRequest:
     mocks: Mapping[str, Json] | None = None
     offline: bool = False
     system: Mapping[str, Json] = field(default_factory=dict)
-    # Of a run that is started again, or in part: whether its inputs, or that it began, came from outside, and the words of
-    # memories in them.
-    has_untrusted_inputs: bool = False
-    is_chosen_by_untrusted: bool = False
-    memories_in_inputs: Sequence[str] = ()
+    marks: InputMarks = NO_MARKS
     # For debug runs: the options, the reused steps with the earlier run, and the steps with typed values.
     debug: Mapping[str, Json] | None = None
     reused_steps: Sequence[Step] = ()
@@ -113,9 +128,7 @@ class RunArguments(TypedDict, total=False):
     offline: bool
     stream: MemoryStream | None
     trigger: TriggerCall | None
-    has_untrusted_inputs: bool
-    is_chosen_by_untrusted: bool
-    memories_in_inputs: Sequence[str]
+    marks: InputMarks
 
 
 def start_run(
@@ -162,9 +175,7 @@ def check_request(
     offline: bool = False,
     stream: MemoryStream | None = None,
     trigger: TriggerCall | None = None,
-    has_untrusted_inputs: bool = False,
-    is_chosen_by_untrusted: bool = False,
-    memories_in_inputs: Sequence[str] = (),
+    marks: InputMarks = NO_MARKS,
 ) -> RunRequest:
     """Check the document and the arguments, open the conversation, and return the request with them.
 
@@ -205,9 +216,7 @@ def check_request(
             **(_build_client_conversation(client_call) if has_conversation else {}),
             **(trigger.to_system_variables() if trigger is not None else {}),
         },
-        has_untrusted_inputs=has_untrusted_inputs,
-        is_chosen_by_untrusted=is_chosen_by_untrusted,
-        memories_in_inputs=memories_in_inputs,
+        marks=marks,
     )
 
 
@@ -236,9 +245,9 @@ def queue_run(principal: Principal, request: RunRequest) -> Run:
             inputs=dict(request.inputs),
             mocks=request.mocks,
             offline=request.offline,
-            has_untrusted_inputs=request.has_untrusted_inputs,
-            is_chosen_by_untrusted=request.is_chosen_by_untrusted,
-            memories_in_inputs=list(request.memories_in_inputs),
+            has_untrusted_inputs=request.marks.has_untrusted_inputs,
+            is_chosen_by_untrusted=request.marks.is_chosen_by_untrusted,
+            memories_in_inputs=list(request.marks.memories),
             debug=request.debug,
             queued_at=timezone.now(),
         )

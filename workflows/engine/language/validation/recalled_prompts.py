@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workflows.engine.kinds import AnyKind
+from workflows.engine.language.content_marks.untrusted import ContentFlow, is_recalled
 from workflows.engine.language.document import Document, Selector
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.templating import list_references
-from workflows.engine.language.untrusted import ContentFlow, is_recalled
 
 
 CODE = "memory.in_system"

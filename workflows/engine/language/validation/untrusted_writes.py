@@ -3,9 +3,9 @@
 from collections.abc import Container, Iterator, Mapping
 
 from workflows.engine.kinds import AnyKind
+from workflows.engine.language.content_marks.untrusted import ContentFlow
 from workflows.engine.language.document import Document
 from workflows.engine.language.problems import Problem, build_warning
-from workflows.engine.language.untrusted import ContentFlow
 
 
 # The setting that accepts external content; the warning is shown at this field.

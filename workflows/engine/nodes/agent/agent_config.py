@@ -6,9 +6,9 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from workflows.engine.answerers import MAX_ANSWERERS, Answerer
 from workflows.engine.configuration import ConfigPart, NamedVariable, NodeConfig
+from workflows.engine.language.content_marks.untrusted import ANSWERS
 from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.templating import list_references
-from workflows.engine.language.untrusted import ANSWERS
 from workflows.engine.nodes.agent.foreign_agents import read_agent_data
 from workflows.engine.nodes.llm.llm_config import (
     EnhancedMemory,

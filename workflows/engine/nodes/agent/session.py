@@ -6,15 +6,15 @@ recorded results of the calls before it, so that a repeated attempt makes the sa
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 from workflows.engine.errors import ModelFailed, NodeFailed, PortMissing
 from workflows.engine.kinds import UNTRUSTED_KEYS, NodeContext
+from workflows.engine.language.content_marks.shown_memories import iter_texts
+from workflows.engine.language.content_marks.untrusted import is_influenced
 from workflows.engine.language.document import Json
-from workflows.engine.language.shown_memories import iter_texts
-from workflows.engine.language.untrusted import is_influenced
 from workflows.engine.model_records import record_source
 from workflows.engine.nodes.agent.agent_config import DEFAULT_ROUNDS, AgentConfig
 from workflows.engine.nodes.agent.answer_stream import AnswerStream, HoldingStream, SilentStream
@@ -46,6 +46,7 @@ from workflows.engine.nodes.agent.tool_use.text_calls import (
 )
 from workflows.engine.nodes.agent.tool_use.tool_results import (
     CallRecord,
+    Round,
     build_error,
     read_outcome,
     render_for_model,
@@ -76,25 +77,6 @@ TOOL_KIND: Final = "agent-tool"
 MAX_CALLS_PER_ROUND: Final = 16
 # Seconds for the last answer of an agent whose time is up.
 LAST_ANSWER_SECONDS: Final = 60.0
-
-
-@dataclass(slots=True)
-class Round:
-    """A round as the outputs of the agent list it: what the model wrote, and the calls that followed."""
-
-    thought: str
-    reasoning: str = ""
-    calls: list[CallRecord] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
-
-    def describe(self, number: int) -> dict[str, Json]:
-        return {
-            "round": number,
-            "thought": self.thought,
-            "reasoning": self.reasoning,
-            "calls": [call.describe() for call in self.calls],
-            "tokens": self.usage.total_tokens,
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from workflows.engine.language.content_marks.untrusted import WEB, is_untrusted_memory
 from workflows.engine.language.document import Json
-from workflows.engine.language.untrusted import WEB, is_untrusted_memory
 from workflows.engine.nodes.agent.first_prompt import read_records, to_record
 from workflows.engine.nodes.agent.session import AgentSession
 from workflows.engine.nodes.memory.memory_access import (

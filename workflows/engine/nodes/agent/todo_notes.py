@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from workflows.engine.kinds import NodeContext
+from workflows.engine.language.content_marks.untrusted import WEB, is_untrusted_memory
 from workflows.engine.language.document import Json
-from workflows.engine.language.untrusted import WEB, is_untrusted_memory
 from workflows.engine.nodes.memory.memory_access import (
     SECRET_REFUSED,
     build_written_event,

@@ -11,11 +11,11 @@ from workflows.engine.appearance import Data
 from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.errors import PortMissing, ToolFailed
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
+from workflows.engine.language.content_marks.shown_memories import find_memories
+from workflows.engine.language.content_marks.untrusted import is_chosen
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem, build_warning
-from workflows.engine.language.shown_memories import find_memories
-from workflows.engine.language.untrusted import is_chosen
 from workflows.engine.nodes.agent.agent_fields import APPROVERS_FIELD
 from workflows.engine.nodes.agent.tool_node.tool_arguments import (
     drop_blanks,

@@ -7,11 +7,11 @@ from workflows.engine.appearance import Data, iter_objects
 from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
 from workflows.engine.errors import PortMissing, SubWorkflowFailed
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
+from workflows.engine.language.content_marks.shown_memories import find_memories
+from workflows.engine.language.content_marks.untrusted import is_chosen
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
-from workflows.engine.language.shown_memories import find_memories
 from workflows.engine.language.templating import Template
-from workflows.engine.language.untrusted import is_chosen
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.nodes.http.json_body import render_argument
 from workflows.engine.ports import SubRunResult

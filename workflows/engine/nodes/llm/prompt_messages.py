@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from workflows.engine.errors import NodeFailed, PortMissing
 from workflows.engine.kinds import NodeContext
+from workflows.engine.language.content_marks.untrusted import is_recalled
 from workflows.engine.language.document import Json
 from workflows.engine.language.simple_jinja import parse_plain_template
 from workflows.engine.language.templating import Template
-from workflows.engine.language.untrusted import is_recalled
 from workflows.engine.nodes.llm.images import add_images
 from workflows.engine.nodes.llm.llm_config import (
     ContextConfig,

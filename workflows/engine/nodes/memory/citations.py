@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
 from workflows.engine.kinds import AnyKind, Execution
+from workflows.engine.language.content_marks.untrusted import ContentFlow
 from workflows.engine.language.document import Document, Json
-from workflows.engine.language.untrusted import ContentFlow
 
 
 CITATIONS: Final = "retriever_resource"  # the feature, by its name in documents

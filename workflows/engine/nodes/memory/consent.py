@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from workflows.engine.kinds import NodeContext
+from workflows.engine.language.content_marks.untrusted import is_influenced
 from workflows.engine.language.document import Json, Selector
-from workflows.engine.language.untrusted import is_influenced
 from workflows.engine.runtime.waits import ALLOW, APPROVAL_ACTIONS, FORGETS_FOR_OUTSIDE, Wait
 
 

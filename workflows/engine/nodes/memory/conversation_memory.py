@@ -11,9 +11,13 @@ from workflows.engine.appearance import Data
 from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
 from workflows.engine.errors import MemoryUnavailable
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
+from workflows.engine.language.content_marks.untrusted import (
+    WEB,
+    is_influenced,
+    is_untrusted_memory,
+)
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.templating import Template
-from workflows.engine.language.untrusted import WEB, is_influenced, is_untrusted_memory
 from workflows.engine.memory_ports import ConversationPort, ConversationResult
 from workflows.engine.nodes.memory.consent import may_forget
 from workflows.engine.nodes.memory.memory_access import (

@@ -7,9 +7,9 @@ from typing import Final
 
 from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import NodeContext
+from workflows.engine.language.content_marks.untrusted import ANSWERS
 from workflows.engine.language.document import Json
 from workflows.engine.language.json_schema import list_schema_errors
-from workflows.engine.language.untrusted import ANSWERS
 from workflows.engine.language.values import to_json
 from workflows.engine.memory_ports import FactOperation, FactProposal, KnownFact
 from workflows.engine.nodes.memory.fact_operations import (

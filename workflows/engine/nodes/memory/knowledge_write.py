@@ -8,11 +8,11 @@ from workflows.engine.appearance import Data, get_variable_name
 from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.initial_values import Surroundings
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
+from workflows.engine.language.content_marks.untrusted import WEB, is_influenced, needs_scope_review
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import Template, format_reference
-from workflows.engine.language.untrusted import WEB, is_influenced, needs_scope_review
 from workflows.engine.memory_ports import StoredPage
 from workflows.engine.nodes.memory.memory_access import (
     PAGE_SCOPES,

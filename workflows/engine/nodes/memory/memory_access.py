@@ -9,9 +9,9 @@ from typing import Final, TypeVar
 from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
 from workflows.engine.kinds import NodeContext
+from workflows.engine.language.content_marks.untrusted import is_untrusted_memory
 from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.memory_usage import INITIAL_SCOPE, SCOPE_HELP, SCOPE_HINTS, SCOPES
-from workflows.engine.language.untrusted import is_untrusted_memory
 from workflows.engine.memory_ports import KnowledgePort, LearningPort, WikiPort
 from workflows.engine.nodes.memory.disagreeing import list_shown
 from workflows.engine.ports import MemoryHit, MemoryPort, Origin
@@ -207,7 +207,7 @@ def record_shown_hits(ctx: NodeContext, hits: Sequence[MemoryHit]) -> None:
 
 
 def record_untrusted_hits(ctx: NodeContext, hits: Sequence[MemoryHit]) -> None:
-    """Record the untrusted hits with the step, as ``workflows.engine.language.untrusted`` explains."""
+    """Record the untrusted hits with the step, as ``workflows.engine.language.content_marks.untrusted`` explains."""
     ctx.record_untrusted_keys([hit.key for hit in hits if is_untrusted_memory(hit.metadata)])
 
 

@@ -13,10 +13,10 @@ from pydantic import Field as Bounded
 from workflows.engine.appearance import Data, get_model_name, get_variable_name
 from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
+from workflows.engine.language.content_marks.untrusted import WEB, is_influenced, needs_scope_review
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.templating import Template
-from workflows.engine.language.untrusted import WEB, is_influenced, needs_scope_review
 from workflows.engine.memory_ports import FactOperation, LearnedFact
 from workflows.engine.model_records import USAGE, describe_usage
 from workflows.engine.nodes.memory.entry_keys import build_key

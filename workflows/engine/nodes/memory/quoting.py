@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+from workflows.engine.language.content_marks.untrusted import is_untrusted_memory
 from workflows.engine.language.document import Json
-from workflows.engine.language.untrusted import is_untrusted_memory
 from workflows.engine.nodes.memory.disagreeing import group_disagreeing
 from workflows.engine.nodes.memory.entry_keys import is_built_key
 from workflows.engine.ports import MemoryHit

@@ -11,8 +11,12 @@ from typing import Final
 
 from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import NodeContext
+from workflows.engine.language.content_marks.untrusted import (
+    WEB,
+    is_untrusted_memory,
+    needs_scope_review,
+)
 from workflows.engine.language.document import Json
-from workflows.engine.language.untrusted import WEB, is_untrusted_memory, needs_scope_review
 from workflows.engine.language.values import to_json
 from workflows.engine.nodes.agent.agent_config import MemoryToolName
 from workflows.engine.nodes.agent.tool_use.memory_call import (

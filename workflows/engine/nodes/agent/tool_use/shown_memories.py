@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from workflows.engine.kinds import NodeContext
-from workflows.engine.language.shown_memories import ShownMemories
+from workflows.engine.language.content_marks.shown_memories import ShownMemories
+from workflows.engine.language.content_marks.untrusted import is_influenced, is_recalled
 from workflows.engine.language.templating import Template
-from workflows.engine.language.untrusted import is_influenced, is_recalled
 from workflows.engine.nodes.agent.agent_config import AgentConfig
 from workflows.engine.ports import MemoryHit
 from workflows.engine.text_rendering import as_text

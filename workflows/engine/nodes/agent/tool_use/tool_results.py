@@ -73,6 +73,25 @@ class CallRecord:
         }
 
 
+@dataclass(slots=True)
+class Round:
+    """A round as the outputs of the agent list it: what the model wrote, and the calls that followed."""
+
+    thought: str
+    reasoning: str = ""
+    calls: list[CallRecord] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+
+    def describe(self, number: int) -> dict[str, Json]:
+        return {
+            "round": number,
+            "thought": self.thought,
+            "reasoning": self.reasoning,
+            "calls": [call.describe() for call in self.calls],
+            "tokens": self.usage.total_tokens,
+        }
+
+
 def build_error(text: str) -> ToolOutcome:
     return ToolOutcome(ToolResult(text, is_error=True))
 

@@ -4,8 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from workflows.engine.language.content_marks.untrusted import (
+    WEB,
+    is_untrusted_memory,
+    needs_scope_review,
+)
 from workflows.engine.language.document import Json
-from workflows.engine.language.untrusted import WEB, is_untrusted_memory, needs_scope_review
 from workflows.engine.language.values import to_json
 from workflows.engine.memory_ports import WikiResult
 from workflows.engine.nodes.agent.agent_config import MemoryToolName
