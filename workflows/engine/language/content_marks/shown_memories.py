@@ -69,12 +69,14 @@ class ShownMemories:
         if not self._windows and not self._words:
             return ()
         text = " ".join(iter_texts(value))[:MAX_VALUE]
-        found = {
-            passage for each in set(_decode(text)) for passage in self._iter_found(_squeeze(each))
+        passages = {
+            passage
+            for each in set(_decode(text))
+            for passage in self._iter_passages(_squeeze(each))
         }
-        return tuple(sorted(found - {""}))
+        return tuple(sorted(passages - {""}))
 
-    def _iter_found(self, squeezed: str) -> Iterator[str]:
+    def _iter_passages(self, squeezed: str) -> Iterator[str]:
         """Yield the longest passages that consist of windows of memories, and the words."""
         begin = end = 0
         for start, window in _iter_windows_at(squeezed):
