@@ -16,9 +16,9 @@ from workflows.engine.language.disabled_nodes import remove_disabled
 from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Policy, Strategy, read_policy
 from workflows.engine.language.graph import Graph
-from workflows.engine.language.nesting import find_container_problems
 from workflows.engine.language.problems import Problem, select_errors
 from workflows.engine.language.templating import Segment
+from workflows.engine.language.validation.nesting import find_container_problems
 from workflows.engine.language.values import ValueType, parse_type
 from workflows.engine.language.variables import CONVERSATION, SYSTEM
 from workflows.engine.runtime.step_records import StepKey

@@ -14,8 +14,8 @@ from workflows.engine.language.dsl.limits import (
 )
 from workflows.engine.language.failure_policy import FAIL_HANDLE, has_fail_branch
 from workflows.engine.language.graph import Graph
-from workflows.engine.language.nesting import find_container_problems
 from workflows.engine.language.problems import Problem, build_warning
+from workflows.engine.language.validation.nesting import find_container_problems
 from workflows.engine.language.variables import RESERVED_SOURCE_IDS
 
 
