@@ -2,7 +2,8 @@
 
 The database is PostgreSQL with row-level security and the app's role, and every operation includes permissions, quotas,
 revisions and audit. "service" measures the service; "run" measures how long a workflow's node waits, including event
-loop and thread. "remember" judges a message without a model, compares it with what is known, and stores it.
+loop and thread. "remember" judges the turns of the held-out conversations (`bench/judgement/conversations.yml`, sixteen
+languages) without a model, compares each with what is known, and stores, replaces or forgets; no turn is measured twice.
 The p95 is printed over all rounds, for the median of the rounds (which the bar limits) and for the best. The CPU time is that of this process without the database's.
 """
 
@@ -10,7 +11,7 @@ import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import chain
@@ -20,6 +21,7 @@ from typing import Any
 
 from bench._common import LATENCY_HEADERS, Bar, compute_latency, compute_percentile, report
 from bench._services import add_really_option, create_operator, run_temporary_services
+from bench.judgement.conversations import list_turns
 
 
 ENTRIES, TIMES, ROUNDS = 500, 100, 3
@@ -41,6 +43,7 @@ def main() -> int:
         caller = _build_caller(user, team)
         times = _measure_times(caller)
         cpu = _measure_cpu(caller)
+        times[REMEMBER], cpu[REMEMBER] = _measure_turns(caller)
         stored_count, is_intact = _write_concurrently(user, team)
     _print_table(times)
     for name, milliseconds in cpu.items():
@@ -98,7 +101,6 @@ def _measure_times(caller: Any) -> Times:
             times.setdefault(name, []).append(milliseconds)
         for name, milliseconds in asyncio.run(_measure_port(caller)).items():
             times.setdefault(name, []).append(milliseconds)
-        times.setdefault(REMEMBER, []).append(asyncio.run(_measure_remembering(caller)))
     return times
 
 
@@ -161,21 +163,30 @@ async def _measure_port(caller: Any) -> dict[str, list[float]]:
     return {"run recall by text": recalls, "run store over a key": stores}
 
 
-async def _measure_remembering(caller: Any) -> list[float]:
-    """Return the milliseconds of what *Remember* does with a message that states a fact, without a model."""
+def _measure_turns(caller: Any) -> tuple[list[list[float]], float]:
+    """Return the milliseconds of *Remember* for each turn of the conversations, in rounds, and of CPU time per turn."""
+    turns, start = list_turns(), time.process_time()
+    rounds = [
+        asyncio.run(_measure_remembering(caller, turns[number::ROUNDS])) for number in range(ROUNDS)
+    ]
+    return rounds, (time.process_time() - start) * 1000 / len(turns)
+
+
+async def _measure_remembering(caller: Any, messages: Sequence[str]) -> list[float]:
+    """Return the milliseconds of what *Remember* does with each of the messages but the first, without a model."""
     from memory.services.gateway.engine_port import RunMemory
     from workflows.engine.ports import Origin
 
     port = RunMemory(caller)
     milliseconds: list[float] = []
-    for number in range(-1, TIMES):
+    for message in messages:
         step: dict[str, Any] = {
             "scope": "user",
             "identity": {},
             "origin": Origin("r1", "node", f"{time.monotonic_ns()}"),
         }
         start = time.perf_counter()
-        proposal = await port.propose_facts(message=_make_statement(number), **step)
+        proposal = await port.propose_facts(message=message, **step)
         operations = [
             {
                 "action": str(operation.action),
@@ -187,9 +198,8 @@ async def _measure_remembering(caller: Any) -> list[float]:
             for operation in proposal.operations
         ]
         await port.learn(operations=operations, **step)
-        if number >= 0:
-            milliseconds.append((time.perf_counter() - start) * 1000)
-    return milliseconds
+        milliseconds.append((time.perf_counter() - start) * 1000)
+    return milliseconds[1:]  # the first one also loads the encoder and imports modules
 
 
 def _write_concurrently(user: Any, team: Any) -> tuple[int, bool]:
@@ -244,11 +254,6 @@ def _make_sentence(number: int) -> str:
 
 def _make_question(number: int) -> str:
     return f"When did {_NAMES[number % 8]} see {_OBJECTS[number % 6]}?"
-
-
-def _make_statement(number: int) -> str:
-    n = abs(number) + time.monotonic_ns() % 100_000
-    return f"My cousin {_NAMES[n % 8]} is the owner of {_OBJECTS[n // 5 % 6]} number {n}."
 
 
 def _measure_call(operation: Callable[[int], object], number: int) -> float:

@@ -55,6 +55,12 @@ def play_conversations(judge: Judge) -> dict[str, tuple[int, int]]:
     return {kind: (right[kind], total[kind]) for kind in total}
 
 
+def list_turns() -> list[str]:
+    """Return what is said in all conversations, each text once, in their order."""
+    cases = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    return [*dict.fromkeys(turn["say"] for case in cases for turn in case["turns"])]
+
+
 def list_failed() -> list[str]:
     return [*_failed]
 

@@ -1,5 +1,7 @@
 """What is a fact, what it replaces, and what a person asks to forget, in several languages and without a model."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from bench.judgement.conversations import FILE, play_conversations
@@ -8,7 +10,7 @@ from memory.embedding import encoder
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.labels import Kind
 from memory.logic.judgement.operations import Action, KnownFact
-from memory.logic.judgement.probes import load_probes
+from memory.logic.judgement.probes import Floats, load_probes
 
 
 @pytest.mark.parametrize(
@@ -459,3 +461,18 @@ def test_words_of_others_and_questions_are_no_facts(
     operations = judge.decide(judge.judge_message(message), [], [])
 
     assert [operation.text for operation in operations] == facts
+
+
+def test_text_that_was_judged_lately_is_not_judged_again() -> None:
+    texts: list[str] = []
+
+    def encode(new_texts: Sequence[str]) -> Floats:
+        texts.extend(new_texts)
+        return encoder.encode(new_texts)
+
+    judge = Judge(encode, load_probes())
+    first, second = judge.judge_texts(["I live in Lyon.", "I live in Lyon."])
+    (third,) = judge.judge_message("I live in Lyon.")
+
+    assert first is second is third
+    assert texts == ["I live in Lyon."]
