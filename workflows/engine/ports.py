@@ -247,7 +247,6 @@ class ModelChunk:
 class ModelPort(Protocol):
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         """Stream one answer. Raises ``engine.errors.ModelFailed``, which says whether a retry may help."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,8 +378,7 @@ class SubRunResult:
     usage: Usage = field(default_factory=Usage)
     # The outputs may contain untrusted content, such as text from the web.
     is_untrusted: bool = False
-    # The words of memories in them, as ``engine.language.content_marks.shown_memories`` finds them.
-    memories: tuple[str, ...] = ()
+    memories: tuple[str, ...] = ()  # the words of memories in the outputs
 
 
 class SubWorkflowPort(Protocol):
