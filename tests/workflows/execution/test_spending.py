@@ -1,14 +1,15 @@
 """A worker holds all runs below an agent to what the agent has left, and an approval to the call that was shown."""
 
+import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from itertools import pairwise
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 
 import pytest
-from asgiref.sync import async_to_sync
+from asgiref.sync import async_to_sync, sync_to_async
 from django.db import connection
 from django.utils import timezone
 
@@ -244,6 +245,30 @@ def test_what_a_lost_attempt_has_reserved_is_given_back(cast: Cast, fields: dict
     with tenant([cast.team_a.pk]):
         start = Run.objects.unscoped().get(parent=None)
     assert start.shares == {"calls": {"tokens": 0, "cost": 0.25, "reserved": {}}}
+
+
+async def test_what_is_reserved_for_a_cancelled_call_is_given_back(cast: Cast) -> None:
+    in_thread = sync_to_async(thread_sensitive=False)
+    start = await in_thread(load_start)(cast)
+    claim = await in_thread(make_claim)(cast.alice, start)
+    begun, goes_on = Event(), Event()
+
+    class SlowShares(StoredShares):
+        def _try_to_reserve(self, *args: Any) -> bool:
+            begun.set()
+            assert goes_on.wait(120)
+            return super()._try_to_reserve(*args)
+
+    reserving = asyncio.create_task(SlowShares(claim).reserve([SHARE], Amount()))
+    await asyncio.to_thread(begun.wait, 120)
+    reserving.cancel()
+    await asyncio.sleep(0)  # the cancellation is there before the thread goes on
+    goes_on.set()
+
+    with pytest.raises(asyncio.CancelledError):
+        await reserving
+    start = await in_thread(load_start)(cast)
+    assert start.shares == {"calls": {"tokens": 0, "cost": 0.0, "reserved": {}}}
 
 
 def load_start(cast: Cast) -> Run:

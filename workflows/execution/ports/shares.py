@@ -41,10 +41,21 @@ class StoredShares:
 
     async def reserve(self, shares: Sequence[Share], amount: Amount) -> str:
         call, delay = f"{self.claim.run_id} {self.claim.attempt} {uuid7()}", FIRST_DELAY
-        while not await run_in_thread(self._try_to_reserve, shares, call, amount):
+        while not await self._try_once(shares, call, amount):
             await asyncio.sleep(delay)
             delay = min(delay * 2, MAX_DELAY)
         return call
+
+    async def _try_once(self, shares: Sequence[Share], call: str, amount: Amount) -> bool:
+        """Try to reserve the amount. A thread can't be cancelled: what it reserves for a cancelled call is given back."""
+        attempt = asyncio.ensure_future(run_in_thread(self._try_to_reserve, shares, call, amount))
+        try:
+            return await asyncio.shield(attempt)
+        except asyncio.CancelledError:
+            await asyncio.wait({attempt})
+            if not attempt.exception():
+                await self.settle(shares, call, Usage())
+            raise
 
     async def settle(self, shares: Sequence[Share], call: str, usage: Usage) -> None:
         await run_in_thread(self._settle, shares, call, usage)
