@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.journeys.chatting import message_box, say, use_sample
 from tests.journeys.editing import import_workflow
-from tests.journeys.seeing import ready
+from tests.journeys.seeing import ready, until
 from workflows.models import RunEvent
 from workflows.views.runs.memory.recalled import find_missed_query
 
@@ -64,6 +64,7 @@ def test_message_leaves_the_field_at_once_is_sent_once_and_comes_back_if_it_is_r
     expect(send).to_be_disabled()
     chip.click()
     box.press("Enter")
+    until(page, lambda: held, why="the message was not sent")
     assert len(held) == 1
 
     held[0].fulfill(status=422, body="No")
