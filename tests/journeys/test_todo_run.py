@@ -79,6 +79,13 @@ NOTE_ANSWERS = """() => {
 }"""
 
 
+COUNT_ROUNDS = "dealtWith.filter((address) => address.endsWith('/rounds/')).length"
+LOAD_ROUNDS_TWICE = """() => {
+  const rounds = document.getElementById("run-rounds");
+  for (const _time of ["first", "second"]) htmx.trigger(rounds, "rounds-changed");
+}"""
+
+
 def start_run(page: Page) -> str:
     """Run the workflow until it asks its question, and return the id of the run."""
     page.locator("#tab-run").click()
@@ -113,6 +120,11 @@ def test_todos_of_a_run_are_shown_live_and_after_a_reload(signed_in: Page) -> No
     expect(page.locator("#run-metadata")).to_contain_text("Make a table of my friends")
     plan = page.locator(".todo-part").first  # closed, until somebody opens it
     plan.locator("summary").click()
+    page.evaluate(NOTE_ANSWERS)
+    page.evaluate(LOAD_ROUNDS_TWICE)
+    # The answer, the request that waited for it, and the one that the new element makes in its place.
+    until(page, lambda: page.evaluate(COUNT_ROUNDS) >= 3, why="the rounds were not loaded")
+    expect(plan).to_have_attribute("open", "")
     page.locator(".question textarea").fill("Three")
     with page.expect_response(re.compile("/waits/")):
         page.evaluate("htmx.trigger(document.querySelector('[id^=questions-]'), 'run-waiting')")

@@ -28,6 +28,7 @@ class RunStream extends HTMLElement {
   #recalled = null; // the list of recalled memories, once there are any
 
   connectedCallback() {
+    document.addEventListener("htmx:before:swap", this.#keepOpen);
     if (this.dataset.events) this.follow(this.dataset.events);
   }
 
@@ -56,6 +57,7 @@ class RunStream extends HTMLElement {
   }
 
   disconnectedCallback() {
+    document.removeEventListener("htmx:before:swap", this.#keepOpen);
     this.#source?.close();
   }
 
@@ -163,34 +165,31 @@ class RunStream extends HTMLElement {
     }, 60);
   }
 
-  /** Load the rounds again. What somebody opened or closed stays so. */
+  /** Load the rounds again. */
   #refreshRounds() {
     this.#roundsTimer ||= setTimeout(() => {
       this.#roundsTimer = 0;
       const rounds = this.#findElement("rounds");
-      if (!rounds) return;
-      this.#keepOpen(rounds);
-      window.htmx.trigger(rounds, "rounds-changed");
+      if (rounds) window.htmx.trigger(rounds, "rounds-changed");
     }, ROUNDS_DELAY);
   }
 
-  /** Leave open and closed what somebody opened and closed in an element, when it is replaced. */
-  #keepOpen(element) {
-    element.addEventListener("htmx:before:swap", ({ detail }) => {
-      if (detail.ctx.sourceElement !== element) return;
-      const changed = [...element.querySelectorAll("details[id]")].filter((el) => el.open !== (el.dataset.open === "yes"));
-      const states = new Map(changed.map((el) => [el.id, el.open]));
-      const restore = (event) => {
-        if (event.detail.ctx.sourceElement !== element) return;
-        document.removeEventListener("htmx:after:swap", restore);
-        for (const [id, isOpen] of states) {
-          const el = document.getElementById(id);
-          if (el) el.open = isOpen;
-        }
-      };
-      document.addEventListener("htmx:after:swap", restore); // the element itself is gone by then
-    });
-  }
+  /** Leave open and closed what somebody opened and closed in the rounds, or in what is refreshed at the end, when they are replaced. */
+  #keepOpen = ({ detail }) => {
+    const element = detail.ctx.sourceElement;
+    if (!element.id || ![this.dataset.rounds, this.dataset.refresh].includes(element.id)) return;
+    const changed = [...element.querySelectorAll("details[id]")].filter((el) => el.open !== (el.dataset.open === "yes"));
+    const states = new Map(changed.map((el) => [el.id, el.open]));
+    const restore = (event) => {
+      if (event.detail.ctx.sourceElement !== element) return;
+      document.removeEventListener("htmx:after:swap", restore);
+      for (const [id, isOpen] of states) {
+        const el = document.getElementById(id);
+        if (el) el.open = isOpen;
+      }
+    };
+    document.addEventListener("htmx:after:swap", restore); // the element itself is gone by then
+  };
 
   #reveal(list, added) {
     const box = list?.closest("[data-count-box]");
@@ -282,9 +281,7 @@ class RunStream extends HTMLElement {
     }
     this.dispatchEvent(new CustomEvent("run-finished", { bubbles: true, detail: event }));
     const refresh = this.#findElement("refresh");
-    if (!refresh) return;
-    this.#keepOpen(refresh);
-    window.htmx.trigger(refresh, "run-finished");
+    if (refresh) window.htmx.trigger(refresh, "run-finished");
   }
 }
 
