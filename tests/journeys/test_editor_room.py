@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FloatRect, Page, expect
 
 from tests.journeys.canvas_document import edge, node, workflow
 from tests.journeys.drawing import open_board
@@ -112,9 +112,12 @@ def test_message_lies_over_no_node(signed_in: Page):
     board.js("const v = canvas.viewport; v.set(v.width / 2 - 450, v.height - 110, 1);")
     steady(signed_in, board.view)
 
-    board.js("canvas.editor.say('Run succeeded');")
+    def say() -> FloatRect | None:
+        """Say it again at each look: the message is shown for seconds only."""
+        board.js("canvas.editor.say('Run succeeded');")
+        return signed_in.locator("#canvas-message").bounding_box()
 
-    message = box_of(signed_in.locator("#canvas-message"))
+    message = steady(signed_in, say)
     card = box_of(signed_in.locator('wf-node[data-id="n1"]'))
     assert message["y"] + message["height"] < card["y"]
 
