@@ -17,6 +17,7 @@ from memory.upkeep.expiry import expire_all_teams
 from memory.upkeep.folding import fold_all_teams
 from memory.upkeep.promotion import promote_all_teams
 from memory.upkeep.run_notes import sweep_notes
+from memory.upkeep.run_people import note_all_teams
 from memory.upkeep.wiki_jobs import run_wiki_job, sweep_wiki_jobs
 
 
@@ -38,6 +39,7 @@ BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
         "task": "memory.documents_waiting",
         "schedule": SWEEP_EVERY_SECONDS,
     },
+    "memory-note-people": {"task": "memory.note_people", "schedule": TIDY_EVERY_SECONDS},
     "memory-tidy-originals": {"task": "memory.tidy_originals", "schedule": TIDY_EVERY_SECONDS},
     "memory-wiki-waiting": {"task": "memory.wiki_waiting", "schedule": SWEEP_EVERY_SECONDS},
 }
@@ -57,6 +59,11 @@ def clear_notes() -> int:
 def settle_working() -> int:
     """Fold repetitions first: an entry that was said twice is promoted."""
     return fold_all_teams() + promote_all_teams()
+
+
+@shared_task(name="memory.note_people")
+def note_people() -> int:
+    return note_all_teams()
 
 
 @shared_task(name="memory.curate_run")

@@ -9,6 +9,7 @@ from memory.models.erasures import Erasure
 from memory.models.namespaces import Namespace
 from memory.models.policies import Policy
 from memory.models.postings import Group, Posting
+from memory.models.run_people import RunPerson
 from memory.models.wiki_jobs import WikiJob
 
 
@@ -28,5 +29,6 @@ __all__ = [
     "Proposal",
     "Read",
     "Revision",
+    "RunPerson",
     "WikiJob",
 ]

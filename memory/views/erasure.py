@@ -51,6 +51,7 @@ TABLE_LABELS: dict[str, str | Promise] = {
     "memory_wikijob": gettext_lazy("Upkeep of knowledge"),
     "memory_documentupload": gettext_lazy("Documents uploaded into knowledge bases"),
     "memory_entry_of_runs": gettext_lazy("Shared memories that runs for this person wrote"),
+    "memory_runperson": gettext_lazy("Notes that these runs were for this person"),
     "memory_source": gettext_lazy("Sources of knowledge pages"),
     "memory_page": gettext_lazy("Knowledge pages without these sources"),
     "sharing": gettext_lazy("Shares with members"),

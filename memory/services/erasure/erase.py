@@ -54,6 +54,7 @@ from memory.services.erasure.erase_sources import (
 from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.namespace_access import find_target
+from memory.upkeep.run_people import forget_noted_runs, list_noted_runs
 
 
 log = structlog.get_logger(__name__)
@@ -66,6 +67,7 @@ TABLES = (
     "memory_namespace", "memory_wikijob",
 )  # fmt: skip
 
+RUN_PEOPLE_TABLE = "memory_runperson"
 AUDIT_PERSONS_TABLE = "accounts_auditperson"  # people to whom the audit log refers by a pseudonym
 
 
@@ -172,6 +174,7 @@ def erase_here(
             tables = {"elsewhere": sum(cleared.values()), "sharing": access.end_sharing(namespaces)}
             tables |= erase_sources(caller, person_ids, erased_ids)
             tables |= erase_run_writes(caller, writes)
+            tables |= {RUN_PEOPLE_TABLE: forget_noted_runs(team_id, person_ids)}
             tables |= erase_uploads(team_id, person_ids, erased_ids)
             wiki_jobs = {"memory_wikijob": _erase_wiki_jobs(erased_ids, person_ids)}
             tables |= _erase_namespaces(erased_ids) | wiki_jobs | host_tables
@@ -259,10 +262,12 @@ def _list_person_ids(team_id: UUID, subject: str, namespaces: Iterable[Namespace
     return sorted({subject, *ids, *audit.list_personas(team_id, subject)})
 
 
-def _list_run_ids(team_id: UUID, person_ids: Iterable[str]) -> list[str]:
+def _list_run_ids(team_id: UUID, person_ids: Sequence[str]) -> list[str]:
+    """Return the runs for the people, and those of before that wrote shared memory and are deleted."""
     host = get_host()
     run_ids = (host.list_runs_of_person(team_id, person_id) for person_id in person_ids)
-    return list(dict.fromkeys(chain.from_iterable(run_ids)))
+    noted = list_noted_runs(team_id, person_ids)
+    return list(dict.fromkeys(chain(chain.from_iterable(run_ids), noted)))
 
 
 def _list_persona_namespaces(team_id: UUID, subject: str) -> list[str]:
@@ -290,6 +295,7 @@ def _count_rows(
     counts["sharing"] = access.count_shared(namespaces)
     counts |= count_sources(team_id, person_ids, [row.pk for row in namespaces])
     counts[AUDIT_PERSONS_TABLE] = audit.count_persons(team_id, person_ids)
+    counts[RUN_PEOPLE_TABLE] = len(list_noted_runs(team_id, person_ids))
     return counts
 
 

@@ -50,6 +50,7 @@ from memory.services.access.pause_state import Paused, is_verb_paused
 from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller, list_reachable
 from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.gateway.run_people import note_writer
 
 
 CHANGED_EXTERNALLY: Final = (
@@ -99,6 +100,8 @@ def open_namespace(
         access.detail = request.detail
         access.on_external_write = request.record_external_write
         _add_circumstances(access)
+        if verb != "view":
+            note_writer(caller, access.text)
         yield access
         record(caller, action, access.text, access.detail)
 

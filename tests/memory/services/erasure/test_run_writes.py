@@ -4,31 +4,37 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory import services
-from memory.models import Entry, Revision
+from memory.core.errors import NotFound
+from memory.models import Entry, Revision, RunPerson
+from memory.services.erasure.erase import RUN_PEOPLE_TABLE
 from memory.services.erasure.erase_run_writes import RUN_WRITES, TO_DECIDE
 from memory.services.erasure.erasure_decisions import list_decisions
 from memory.services.erasure.erasure_jobs import order_erasure
 from memory.services.gateway.caller import CallOrigin
 from memory.upkeep.erasure import run_erasure
-from tests.factories.workflows import make_run, make_workflow
+from memory.upkeep.run_people import note_team
+from tests.factories.workflows import make_workflow
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
+from tests.workflows.history.made import make_old, settle
+from workflows.execution.history.upkeep import tidy_history
 from workflows.models import Run
+from workflows.services.runs.deletion import delete_run
 
 
+JSON = "application/json"
+OLD = 50  # days
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def runs(cast: Cast) -> dict[str, Run]:
-    """A finished run for each of two people, of one workflow."""
+    """A finished run for each of two people, of one workflow, longer ago than runs are stored."""
     workflow = make_workflow(cast.alice)
-    ended: Any = {"status": "succeeded", "finished_at": timezone.now()}
-    return {name: make_run(cast.people[name], workflow, **ended) for name in ("alice", "bob")}
+    return {name: make_old(cast.people[name], workflow, OLD) for name in ("alice", "bob")}
 
 
 def write(person: Person, run: Run, key: str, value: str, scope: str = "global") -> None:
@@ -71,6 +77,108 @@ def test_what_runs_wrote_for_a_person_is_erased_unless_others_have_words_in_it(
     assert (receipt.tables[RUN_WRITES], receipt.left[RUN_WRITES]) == (2, 0)
     assert (receipt.kept[TO_DECIDE], receipt.to_decide) == (1, (str(both.pk),))
     assert (planned.tables[RUN_WRITES], planned.to_decide) == (2, receipt.to_decide)
+
+
+@pytest.fixture
+def visitor_run(cast: Cast) -> Run:
+    """A finished run that an API key started for a user without an account."""
+    workflow = make_workflow(cast.alice, "Door")
+    return make_old(cast.alice, workflow, OLD, subject="visitor-7", subject_user=None)
+
+
+def delete(person: Person, run: Run) -> None:
+    delete_run(person.principal, run)
+
+
+def expire(person: Person, run: Run) -> None:
+    """Let the run end with its days."""
+    settle()
+    tidy_history()
+    with tenant([person.team.pk]):
+        assert not Run.objects.unscoped().filter(pk=run.pk).exists()
+
+
+GONE = pytest.mark.parametrize("leave", [delete, expire])
+
+
+@GONE
+def test_what_a_run_wrote_is_erased_after_the_run_is_gone(
+    cast: Cast, runs: dict[str, Run], leave: Any
+) -> None:
+    write_all(cast, runs)
+    leave(cast.alice, runs["alice"])
+    caller, subject = at_door(cast.alice), str(cast.alice.user.pk)
+
+    receipt = services.erase(caller, subject=subject)
+
+    assert list_keys(cast) == {"both", "theirs"}
+    assert (receipt.tables[RUN_WRITES], receipt.left[RUN_WRITES]) == (2, 0)
+    assert len(receipt.to_decide) == 1
+    assert (receipt.tables[RUN_PEOPLE_TABLE], receipt.left[RUN_PEOPLE_TABLE]) == (1, 0)
+
+
+@GONE
+def test_user_of_an_api_key_is_known_by_what_their_gone_run_wrote(
+    cast: Cast, visitor_run: Run, leave: Any
+) -> None:
+    write(cast.alice, visitor_run, "own", "The visitor drinks tea")
+    leave(cast.alice, visitor_run)
+    caller = at_door(cast.alice)
+
+    receipt = services.erase(caller, subject="visitor-7")
+
+    assert (receipt.tables[RUN_WRITES], list_keys(cast)) == (1, set())
+    with pytest.raises(NotFound):  # nothing is left of them
+        services.erase(caller, subject="visitor-7")
+
+
+@GONE
+def test_gone_run_is_found_by_the_page_and_by_the_api(
+    cast: Cast, visitor_run: Run, leave: Any
+) -> None:
+    write(cast.alice, visitor_run, "own", "The visitor drinks tea")
+    leave(cast.alice, visitor_run)
+    client = cast.alice.client
+
+    page = client.post("/memory/erase/", {"whose": "other", "person": "visitor-7", "runs": "on"})
+    planned = client.post(
+        "/api/v1/memory/subjects/visitor-7/erase", {"dry_run": True}, content_type=JSON
+    )
+    erased = client.post(
+        "/api/v1/memory/subjects/visitor-7/erase", {"dry_run": False}, content_type=JSON
+    )
+
+    assert page.status_code == 200
+    assert "User not found" not in page.content.decode()
+    assert planned.json()["tables"][RUN_WRITES] == 1
+    assert erased.json()["tables"][RUN_WRITES] == 1
+    assert list_keys(cast) == set()
+
+
+def test_upkeep_notes_for_whom_earlier_runs_were(cast: Cast, visitor_run: Run) -> None:
+    write(cast.alice, visitor_run, "own", "The visitor drinks tea")
+    team_id = cast.team_a.pk
+    with tenant([team_id]):
+        RunPerson.objects.unscoped().all().delete()  # as before this was noted
+
+    assert (note_team(team_id), note_team(team_id)) == (1, 0)
+
+    delete_run(cast.alice.principal, visitor_run)
+    receipt = services.erase(at_door(cast.alice), subject="visitor-7")
+    assert receipt.tables[RUN_WRITES] == 1
+    note_team(team_id)
+    with tenant([team_id]):  # what nothing needs is dropped
+        assert not RunPerson.objects.unscoped().exists()
+
+
+def test_nobody_is_noted_for_what_a_run_writes_into_memory_of_its_person(
+    cast: Cast, runs: dict[str, Run]
+) -> None:
+    write(cast.alice, runs["alice"], "own", "Alice drinks tea", scope="user")
+
+    with tenant([cast.team_a.pk]):
+        assert not RunPerson.objects.unscoped().exists()
+    assert note_team(cast.team_a.pk) == 0
 
 
 def test_receipt_shows_what_is_to_be_decided_to_those_who_may_see_it(
