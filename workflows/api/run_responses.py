@@ -30,7 +30,7 @@ _MEMORY_KEYS = {
     MemoryForgetAsked.name: "memories_to_choose",
 }
 _STEP_FIELDS = (
-    *("rounds", "kind", "title", "status", "handle", "inputs", "outputs", "error", "error_type", "tries"),
+    *("rounds", "kind", "title", "status", "handle", "outputs", "error", "error_type", "tries"),
     *("started_at", "elapsed", "waited", "prompt_tokens", "completion_tokens", "reused_from", "edited_by", "edited_at"),
 )  # fmt: skip
 
@@ -98,6 +98,7 @@ def serialize_step(run: Run, step: Step) -> dict[str, object]:
         "node": step.node_key,
         "pinned": is_pinned(run, step),
         **{field: getattr(step, field) for field in _STEP_FIELDS},
+        "inputs": step.shown_inputs,
         "model": read_answering_model(step.inputs) if step.kind in ASKING_KINDS else None,
         "is_cut": step.kind in MODEL_KINDS and step.outputs.get("finish_reason") == "length",
     }

@@ -24,6 +24,7 @@ from accounts.models import Team
 from accounts.personas import name_external_user
 from accounts.tenancy import TenantModel
 from workflows.engine.errors import ModelNeeded
+from workflows.engine.kinds import SHOWN_MEMORIES
 from workflows.engine.language.document import Json
 from workflows.engine.language.values import get_file_attribute, is_file
 from workflows.engine.runtime import step_records
@@ -417,6 +418,12 @@ class Step(JournalModel):
 
     def __str__(self) -> str:
         return f"{self.node_key}{self.rounds or ''}"
+
+    @property
+    def shown_inputs(self) -> dict[str, Json]:
+        """Return the inputs for people and programs: without the texts of memories, which the outputs or the prompt have, too."""
+        inputs = self.inputs or {}
+        return {name: value for name, value in inputs.items() if name != SHOWN_MEMORIES}
 
     @property
     def has_shortfall(self) -> bool:

@@ -12,6 +12,7 @@ from memory.models import Entry
 from memory.public import MemoryCaller
 from tests.factories.workflows import make_version, make_workflow
 from tests.support.cast import Cast
+from workflows.engine.kinds import SHOWN_MEMORIES
 from workflows.engine.language.dsl.dify import read_dify
 from workflows.engine.language.dsl.yaml_reading import read_yaml
 from workflows.engine.runtime.events import RunFinished
@@ -26,7 +27,7 @@ from workflows.execution.ports.client_calls import ClientCall
 from workflows.execution.ports.histories import ClientHistory
 from workflows.execution.run_setup import load_setup
 from workflows.execution.worker import Worker
-from workflows.models import Conversation, Message, Run, Workflow
+from workflows.models import Conversation, Message, Run, Step, Workflow
 from workflows.services.runs.runs import start_run
 
 
@@ -126,6 +127,23 @@ def test_words_of_memories_in_an_answer_are_known_to_the_next_turn(
     assert list_words(cast) == sorted(first.memories_in_outputs)
     setup = async_to_sync(load_setup)(claim(cast, following), PREPARED)
     assert list(setup.shown_memories) == list_words(cast)
+
+
+def test_texts_that_a_step_has_for_itself_are_not_shown(
+    cast: Cast, chat: Workflow, worker: Worker
+) -> None:
+    remember(cast, "Beatrix")
+
+    run = take_turn(cast, chat, worker, conversation="c1")
+
+    with tenant([cast.team_a.pk]):
+        step = Step.objects.unscoped().get(run=run, node_key="r")
+    assert step.inputs[SHOWN_MEMORIES] == ["Opens at nine, says Beatrix"]
+    for path in (f"/api/v1/runs/{run.pk}", f"/runs/{run.pk}/"):
+        answer = cast.alice.client.get(path)
+        assert answer.status_code == 200
+        assert "Opens at nine" in answer.content.decode()  # in the outputs
+        assert SHOWN_MEMORIES not in answer.content.decode()
 
 
 def test_words_of_memories_are_added_to_those_of_other_turns(

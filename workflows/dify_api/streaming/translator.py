@@ -262,7 +262,7 @@ class Translator:
 
     def _describe_result(self, data: Mapping[str, Any], step: Step | None = None) -> Event:
         elapsed = float(data["elapsed"] or 0.0) + float(data["waited"] or 0.0)
-        inputs, inputs_cut = truncate(step.inputs if step else {})
+        inputs, inputs_cut = truncate(step.shown_inputs if step else {})
         outputs, outputs_cut = truncate(step.outputs if step else {})
         is_handled = step is not None and step.status == "exception"
         return {
@@ -325,7 +325,7 @@ class Translator:
     def _end_container(self, name: str, data: Mapping[str, Any]) -> Event:
         step = self.rows.find_step(data["node"], data["rounds"])
         outputs, is_cut = truncate(step.outputs if step else {})
-        inputs, _inputs_cut = truncate(step.inputs if step else {})
+        inputs, _inputs_cut = truncate(step.shown_inputs if step else {})
         tokens = step.prompt_tokens + step.completion_tokens if step else 0
         return self._build(
             f"{name}_completed",

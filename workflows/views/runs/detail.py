@@ -126,7 +126,7 @@ class StepRow:
 
     @property
     def inputs_text(self) -> str:
-        return format_value(self.step.inputs) if self.step.inputs else ""
+        return format_value(self.step.shown_inputs) if self.step.inputs else ""
 
     @property
     def outputs_text(self) -> str:

@@ -45,7 +45,7 @@ def build_step_context(
         "run": run,
         "warning": _find_warning(run, node),
         "inputs": _serialize_values(
-            {name: value for name, value in step.inputs.items() if name != "messages"}
+            {name: value for name, value in step.shown_inputs.items() if name != "messages"}
         ),
         "messages": list_prompt_messages(step.inputs),
         "outputs": _serialize_values(step.outputs),
@@ -103,7 +103,7 @@ def build_pin_context(
 
 
 def build_value_context(run: Run, step: Step, part: str, *, is_complete: bool) -> dict[str, Any]:
-    data = step.inputs if part == "inputs" else step.outputs
+    data = step.shown_inputs if part == "inputs" else step.outputs
     values = _serialize_values(data, None if is_complete else MAX_LENGTH)
     return {
         "run": run,
