@@ -40,9 +40,10 @@ app: {name: Tea, mode: advanced-chat}
 workflow:
   graph:
     nodes:
-      - {id: start, type: custom, data: {type: start, title: Start, variables: []}}
+      - {id: start, type: custom, data: {type: start, title: Start, variables: [
+          {variable: own, label: Own, type: text-input, required: false}]}}
       - {id: r, type: custom, data: {type: memory-recall, title: Recall, scope: user, key: tea}}
-      - {id: answer, type: custom, data: {type: answer, title: Answer, answer: "Tea: {{#r.results#}}"}}
+      - {id: answer, type: custom, data: {type: answer, title: Answer, answer: "Tea: {{#r.results#}} {{#start.own#}}"}}
     edges:
       - {id: a, source: start, target: r}
       - {id: b, source: r, target: answer}
@@ -127,6 +128,21 @@ def test_words_of_memories_in_an_answer_are_known_to_the_next_turn(
     assert list_words(cast) == sorted(first.memories_in_outputs)
     setup = async_to_sync(load_setup)(claim(cast, following), PREPARED)
     assert list(setup.shown_memories) == list_words(cast)
+
+
+def test_memory_of_an_earlier_turn_is_recognized_in_this_one(
+    cast: Cast, chat: Workflow, worker: Worker
+) -> None:
+    remember(cast, "Beatrix")
+    take_turn(cast, chat, worker, conversation="c1")
+    remember(cast, "Max")  # now nothing recalls the first one
+    inputs = {"own": "Opens at nine, says Beatrix"}
+
+    same = take_turn(cast, chat, worker, conversation="c1", inputs=inputs)
+    other = take_turn(cast, chat, worker, conversation="c2", inputs=inputs)
+
+    assert WORDS in same.memories_in_outputs
+    assert WORDS not in other.memories_in_outputs
 
 
 def test_texts_that_a_step_has_for_itself_are_not_shown(
