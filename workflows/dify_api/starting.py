@@ -41,11 +41,15 @@ Start = Callable[[App], Run]
 
 @dataclass(frozen=True, slots=True)
 class StartedCall:
-    """A call whose run is there, and its claimed key. ``after``: the number of the last event before the call."""
+    """A call whose run is there, and its claimed key. ``after``: the number of the last event before the call.
+
+    ``is_repeated``: an earlier request with the same key has started the run.
+    """
 
     call: Call
     claimed: ClaimedKey | None = None
     after: int = 0
+    is_repeated: bool = False
 
 
 async def answer_call(
@@ -56,9 +60,13 @@ async def answer_call(
     if isinstance(started_call, HttpResponse):
         return started_call
     if is_streamed:
-        return await sync_to_async(_stream)(started_call)
-    await wait_until_ended(started_call.call.run, BLOCKING_SECONDS)
-    return await sync_to_async(_answer)(started_call)
+        response = await sync_to_async(_stream)(started_call)
+    else:
+        await wait_until_ended(started_call.call.run, BLOCKING_SECONDS)
+        response = await sync_to_async(_answer)(started_call)
+    if started_call.is_repeated:
+        response[REPLAYED] = "true"
+    return response
 
 
 def to_references(files: list[FileBody] | None) -> list[Json]:
@@ -76,7 +84,7 @@ def _begin(
             if claimed.status == _MADE and not is_streamed:
                 return _replay(claimed)
             run = _find_earlier_run(app, claimed)
-            return StartedCall(_build_call(request, app, run, mode))
+            return StartedCall(_build_call(request, app, run, mode), is_repeated=True)
         run = start(app)
         if claimed is not None:
             body = json.dumps({"workflow_run_id": str(run.pk)})

@@ -210,9 +210,10 @@ async def test_same_idempotency_key_gives_the_same_answer_and_one_run(
 async def test_repeated_stream_follows_the_same_run(chatter: AsyncProgram, working: Worker) -> None:
     key = {"Idempotency-Key": "stream"}
     body = ask(response_mode="streaming")
-    first = parse(await read_frames(await chatter.send("/chat-messages", body, **key)))
-    again = parse(await read_frames(await chatter.send("/chat-messages", body, **key)))
+    responses = [await chatter.send("/chat-messages", body, **key) for _ in range(2)]
+    first, again = [parse(await read_frames(response)) for response in responses]
 
+    assert [each.get("Idempotent-Replayed") for each in responses] == [None, "true"]
     assert again[0]["task_id"] == first[0]["task_id"]
     assert again[-1] == first[-1]
 
