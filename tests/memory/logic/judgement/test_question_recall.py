@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 
 from bench.judgement.sentences import read_questions, read_sentences, read_times
-from memory.core.records import MemoryEntry, StoreParams
+from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.embedding.embedders import Options
 from memory.embedding.local import LocalModel
 from memory.logic.judgement.asked_facts import MIN_FORMER, TOPIC_PART
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.learning import build_fact_metadata
+from memory.logic.judgement.question_recall import OTHER_TOPIC_SHARE, recall_for_question
+from memory.logic.judgement.related_entries import ATTRIBUTE
 from memory.providers.in_memory import InMemoryProvider
 from workflows.engine.ports import Origin
 
@@ -124,3 +126,56 @@ def test_questions_were_not_used_for_training() -> None:
     asked = {question for pair in HOMES.values() for question in pair[2:]}
 
     assert trained.isdisjoint((*asked, *OTHER_PAST, *OTHER_PRESENT))
+
+
+def build_hit(id_: str, rank: float, attribute: Any = None) -> MemoryEntry:
+    metadata = {} if attribute is None else {ATTRIBUTE: attribute}
+    parts = {"words": 0.2, "rank": rank, "rank_vector": rank}
+    return MemoryEntry(
+        value=id_,
+        metadata=metadata,
+        id=id_,
+        namespace="user:mia",
+        key=id_,
+        score=0.4,
+        explain=parts,
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "order"),
+    [
+        ("Which languages do I speak?", ["language", "list", "employer", "note"]),
+        ("Welche Sprachen kann ich?", ["language", "list", "employer", "note"]),
+        ("我会说哪些语言？", ["language", "list", "employer", "note"]),
+        ("How many languages are spoken on Earth?", ["employer", "language", "list", "note"]),
+        ("Please translate it into French.", ["employer", "language", "list", "note"]),
+    ],
+)
+def test_fact_on_another_topic_than_the_question_loses_a_part_of_its_rank(
+    judge: Judge, question: str, order: list[str]
+) -> None:
+    hits = [
+        build_hit("employer", 0.5, "employer"),
+        build_hit("language", 0.45, "language"),
+        build_hit("list", 0.4, ["employer"]),  # an author's own metadata
+        build_hit("note", 0.3),
+    ]
+
+    entries = recall_for_question(
+        judge,
+        MemoryQuery("", query_text=question, top_k=4),
+        "user",
+        lambda query: [] if query.by_topic else [*hits],
+        lambda: ENDED,
+    )
+
+    assert [entry.id for entry in entries] == order
+    employer = next(entry for entry in entries if entry.id == "employer")
+    share = OTHER_TOPIC_SHARE if order[0] == "language" else 1.0
+    assert employer.explain == {
+        "words": 0.2,
+        "rank": 0.5 * share,
+        "rank_vector": 0.5 * share,
+    }
+    assert employer.score == 0.4
