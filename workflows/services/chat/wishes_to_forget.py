@@ -50,8 +50,9 @@ class Wishes:
 
     @property
     def settled(self) -> "Sequence[memory_app.ForgettableEntry]":
-        """Return what was forgotten, restored since or not, and what the person chose."""
-        return [*self.forgotten, *(entry for entry in self.choices if entry.is_forgotten)]
+        """Return what was forgotten or ended, undone since or not, and what the person chose."""
+        chosen = [entry for entry in self.choices if entry.is_forgotten]
+        return [*self.forgotten, *chosen, *self.former]
 
 
 NO_WISHES = Wishes()
