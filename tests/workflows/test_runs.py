@@ -13,8 +13,13 @@ from accounts.tenancy import tenant
 from tests.factories.workflows import document, make_version, make_workflow
 from tests.support.cast import Cast
 from workflows.engine.errors import InputRejected
+from workflows.engine.runtime.partial_runs import Extent, Part
 from workflows.errors import InvalidValue, NotPublished
 from workflows.models import Run, RunEvent, Workflow
+from workflows.models.documents import from_json
+from workflows.services.debugging.options import RunOptions
+from workflows.services.debugging.start import start_debug_run
+from workflows.services.editor.snapshots import take_snapshot
 from workflows.services.runs.runs import cancel_run, start_run
 from workflows.services.samples.samples import copy_sample
 
@@ -195,3 +200,16 @@ def test_workflow_that_does_not_is_given_none(cast: Cast) -> None:
     run = start_run(cast.alice.principal, workflow=make_workflow(cast.alice), inputs={"text": "x"})
 
     assert run.conversation is None
+
+
+def test_turn_counts_the_turns_before_it(cast: Cast) -> None:
+    chat = copy_sample(cast.alice.principal, team_id=cast.team_a.pk, slug="chatbot")
+    principal = cast.alice.principal
+
+    stored = [start_run(principal, workflow=chat, query="Hi", conversation="c1") for _ in range(3)]
+    node = from_json(take_snapshot(chat).document).nodes[0].id
+    options = RunOptions(part=Part(Extent.UNTIL, (node,)))
+    part = start_debug_run(principal, workflow=chat, options=options, query="Hi", conversation="c1")
+
+    counts = [run.system["dialogue_count"] for run in (*stored, part)]
+    assert counts == [0, 1, 2, 3]

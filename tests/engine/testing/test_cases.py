@@ -195,6 +195,63 @@ async def test_turns_share_memory_and_people_do_not(making):
     assert result.has_passed, result
 
 
+async def test_turns_branch_on_the_number_of_turns_before_them(making):
+    make, memory = making
+    cases = [
+        {
+            "case_id": f"after-{count}",
+            "logical_operator": "and",
+            "conditions": [
+                {
+                    "variable_selector": ["sys", "dialogue_count"],
+                    "comparison_operator": "=",
+                    "value": str(count),
+                    "varType": "number",
+                }
+            ],
+        }
+        for count in range(3)
+    ]
+    handles = [case["case_id"] for case in cases] + ["false"]
+    document = {
+        **CHAT,
+        "workflow": {
+            "graph": {
+                "nodes": [
+                    {"id": "start", "data": {"type": "start", "variables": []}},
+                    {"id": "which", "data": {"type": "if-else", "cases": cases}},
+                    *(
+                        {"id": f"say-{handle}", "data": {"type": "answer", "answer": handle}}
+                        for handle in handles
+                    ),
+                ],
+                "edges": [
+                    {"id": "first", "source": "start", "target": "which"},
+                    *(
+                        {
+                            "id": handle,
+                            "source": "which",
+                            "target": f"say-{handle}",
+                            "sourceHandle": handle,
+                        }
+                        for handle in handles
+                    ),
+                ],
+            }
+        },
+    }
+    turns = [
+        {"say": "hi", "checks": [{"of": "answer", "operator": "is", "value": handle}]}
+        for handle in handles
+    ]
+
+    result = await run_case(
+        load_document(document).document, read_case({"name": "Count", "turns": turns}), make, memory
+    )
+
+    assert result.has_passed, result
+
+
 async def test_case_that_fails_says_what_there_was_instead(making):
     make, memory = making
     case = read_case(

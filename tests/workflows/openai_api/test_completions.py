@@ -91,7 +91,7 @@ async def test_client_keeps_its_conversation_and_nothing_is_stored(
     assert await in_thread(rows, Conversation, cast.team_a) == []
     run = (await in_thread(rows, Run, cast.team_a))[0]
     assert run.client_call == {"messages": messages[:2], "left_out": ["conversation"]}
-    assert (run.system["query"], run.system["dialogue_count"]) == ("How are you?", 2)
+    assert (run.system["query"], run.system["dialogue_count"]) == ("How are you?", 1)
 
 
 @pytest.mark.parametrize("where", ["metadata", "header"])

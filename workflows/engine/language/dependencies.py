@@ -77,7 +77,7 @@ SYSTEM_TABLE: Final = (
     SystemVariable("query", "string", gettext_noop("User message"), _CHAT),
     SystemVariable("files", "array[file]", gettext_noop("Uploaded files")),
     SystemVariable("conversation_id", "string", gettext_noop("Conversation ID"), _CHAT),
-    SystemVariable("dialogue_count", "number", gettext_noop("Number of turns"), _CHAT),
+    SystemVariable("dialogue_count", "number", gettext_noop("Number of earlier turns"), _CHAT),
     SystemVariable("user_id", "string", gettext_noop("User ID")),
     SystemVariable("app_id", "string", gettext_noop("App ID (namespace of global memory)")),
     SystemVariable("workflow_id", "string", gettext_noop("Workflow ID")),

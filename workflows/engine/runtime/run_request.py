@@ -141,7 +141,7 @@ def build_system_variables(start: RunStart, mode: Mode, now: float) -> dict[str,
     elif mode is Mode.CHAT:
         system["query"] = ""
     if mode is Mode.CHAT:
-        system["dialogue_count"] = 1
+        system["dialogue_count"] = 0
     system |= {name: value for name, value in start.system.items() if value is not None}
     # xworkflow's name for the run's id.
     system.setdefault("execution_id", system["workflow_run_id"])

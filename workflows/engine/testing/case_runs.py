@@ -117,7 +117,7 @@ class _CaseRun:
         if turn.group:
             system["group_id"] = turn.group
         if turn.say is not None:
-            system |= {"query": turn.say, "dialogue_count": len(exchanges) + 1}
+            system |= {"query": turn.say, "dialogue_count": len(exchanges)}
         mocks = Mocks(self.case.pins) if self.case.pins else None
         runner = self.build_runner(self.document, history=conversation.history, mocks=mocks)
         started_at = time.monotonic()

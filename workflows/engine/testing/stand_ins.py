@@ -73,7 +73,7 @@ def build_sample_system(document: Document) -> dict[str, Json]:
     """Return the system variables of the trial run."""
     system: dict[str, Json] = {"user_id": "trial", "app_id": "trial", "workflow_id": "trial"}
     if document.mode is Mode.CHAT:
-        system |= {"query": QUESTION, "conversation_id": "trial", "dialogue_count": 1}
+        system |= {"query": QUESTION, "conversation_id": "trial", "dialogue_count": 0}
     return system
 
 

@@ -302,7 +302,7 @@ def _build_run(claim: Claim, workflow: Workflow, key: str) -> Run:
         "files": [],
     }
     if workflow.is_chat:
-        child.system["dialogue_count"] = 1
+        child.system["dialogue_count"] = 0
     return child
 
 

@@ -281,7 +281,7 @@ class _PartialRun:
     def _find_turn(
         self, principal: Principal, request: RunRequest, conversation_key: str | None
     ) -> dict[str, Any]:  # Any: JSON
-        """Return the key, number, position and variables of the turn that a partial run repeats or tries."""
+        """Return the key, the earlier turns, the position and variables of the turn that a partial run repeats."""
         if self.previous is not None:
             system = self.previous.run.system
             return {
@@ -290,19 +290,19 @@ class _PartialRun:
                 "count": system.get("dialogue_count"),
             }
         if not conversation_key:
-            return {"key": str(uuid4()), "count": 1}
+            return {"key": str(uuid4()), "count": 0}
         conversations = Conversation.objects.visible_to(principal).filter(
             workflow=request.workflow, subject=request.subject.id, key=conversation_key
         )
         conversation = conversations.first()
         if conversation is None:
             raise NotFound(field="conversation_id")
-        number = conversation.dialogue_count + 1
+        count = conversation.dialogue_count
         return {
-            "turn": {"conversation": str(conversation.pk), "before": number},
+            "turn": {"conversation": str(conversation.pk), "before": count + 1},
             "variables": conversation.variables,
             "key": conversation_key,
-            "count": number,
+            "count": count,
         }
 
     def _build_chat_variables(
@@ -313,5 +313,5 @@ class _PartialRun:
             raise InvalidValue(_("A chat workflow needs a message."), field="query")
         system: dict[str, Json] = {} if query is None else {"query": query}
         if turn.get("key"):
-            system |= {"conversation_id": turn["key"], "dialogue_count": turn.get("count") or 1}
+            system |= {"conversation_id": turn["key"], "dialogue_count": turn.get("count") or 0}
         return system

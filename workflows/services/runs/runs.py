@@ -260,7 +260,7 @@ def queue_run(principal: Principal, request: RunRequest) -> Run:
             insert_typed_values(run, request.typed_steps)
         if request.conversation is not None and request.query is not None:
             add_message(request.conversation, run=run, query=request.query, answer="")
-            run.system = _build_system_variables(request, run)  # now with the turn's number
+            run.system = {**run.system, "dialogue_count": request.conversation.dialogue_count - 1}
             run.save(update_fields=["system"])
         audit_lines.record(principal, run, "run.started", workflow=str(request.workflow.pk))
         transaction.on_commit(lambda: wake_worker(run.pk))
@@ -378,7 +378,7 @@ def _build_client_conversation(call: ClientCall) -> dict[str, Json]:
     """Return the variables of a conversation that its client keeps, and that has no row here."""
     if call.messages is None:
         return {}
-    return {"conversation_id": new_key(), "dialogue_count": len(call.list_turns()) + 1}
+    return {"conversation_id": new_key(), "dialogue_count": len(call.list_turns())}
 
 
 def _build_system_variables(request: RunRequest, run: Run) -> dict[str, Json]:
