@@ -235,6 +235,7 @@ class RunStream extends HTMLElement {
     const isEmptyAnswer = isAnswer && Boolean(empty);
     const outputsWithValue = isEmptyAnswer ? [] : Object.entries(outputs).filter(([, value]) => value != null && value !== "");
     const placeholder = isEmptyAnswer ? empty : nothing;
+    if (isEmptyAnswer) this.#offerExplanation();
     if (!outputsWithValue.length && placeholder) {
       text.replaceWith(Object.assign(document.createElement("p"), { className: "hint chat-none", textContent: placeholder }));
       return;
@@ -245,6 +246,12 @@ class RunStream extends HTMLElement {
       part.append(Object.assign(document.createElement("b"), { textContent: name }), this.#createValue(value));
       text.append(part);
     }
+  }
+
+  /** Offer *Why?* of an answer that was empty, also where no memory was used. */
+  #offerExplanation() {
+    const why = document.querySelector(`[data-why="${getRunId(this.dataset.events)}"]`);
+    if (why) why.hidden = false;
   }
 
   #createValue(value) {

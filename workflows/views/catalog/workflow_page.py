@@ -34,6 +34,7 @@ from workflows.services.runs.feedback import load_own_feedback
 from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import VersionChoice, check_external_user, resolve_subject
 from workflows.views.chat.addresses import MemberChatUrls, TurnUrls
+from workflows.views.chat.empty_answers import EmptyAnswer, load_empty_answers
 from workflows.views.chat.failure_texts import (
     Remedy,
     describe_failure,
@@ -89,11 +90,17 @@ class PaneTurn:
     remedy: Remedy | None = None
     wishes: Wishes = NO_WISHES
     urls: TurnUrls | None = None
+    last_event: int = 0  # the number of the last event when the page was made
+    empty_answers: Sequence[EmptyAnswer] = ()
 
     @property
     def has_no_memories(self) -> bool:
         """Return whether there is nothing to explain: no memory was recalled or stored, or not yet."""
         return self.memories is None or self.memories.is_empty
+
+    @property
+    def has_nothing_to_explain(self) -> bool:
+        return self.has_no_memories and not self.empty_answers
 
 
 def build_workflow_context(
@@ -295,6 +302,7 @@ def build_pane_turns(
     feedback = load_own_feedback(principal, runs)
     citations = load_citations(principal, runs)
     linked_files = load_linked_files(principal, [texts[run.pk][0] for run in runs])
+    empty_answers = load_empty_answers(principal, runs)
     return [
         PaneTurn(
             run_id=run.pk,
@@ -321,6 +329,8 @@ def build_pane_turns(
             remedy=find_remedy(run, can_edit=can_edit),
             wishes=wishes.get(run.pk, NO_WISHES),
             urls=MemberChatUrls(workflow.pk).get_turn(run.pk),
+            last_event=run.last_seq,
+            empty_answers=empty_answers.get(run.pk, ()),
         )
         for run, linked in zip(runs, linked_files, strict=True)
     ]

@@ -18,6 +18,7 @@ from workflows.services.runs.feedback import (
     take_feedback_back,
 )
 from workflows.views.chat.addresses import MemberChatUrls
+from workflows.views.chat.empty_answers import load_empty_answers
 from workflows.views.chat.failure_texts import find_remedy
 from workflows.views.request_context import find_run, is_htmx, read_text
 from workflows.views.runs.answering_models import NO_ANSWERS, load_run_answers, split_reasoning
@@ -65,6 +66,7 @@ def show_answer_note(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "citations": load_citations(principal, [run]).get(run.pk, ()),
         "wishes": find_wishes(principal, run),
         "pauses": find_pauses(list_memory_events(principal, run)) if memory_app.is_on() else None,
+        "empty_answers": load_empty_answers(principal, [run]).get(run.pk, ()),
         "urls": MemberChatUrls(run.workflow_id).get_turn(run.pk),
     }
     return render(request, "chat/_ended_answer.html", context)
