@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.journeys.canvas_document import edge, node, note, workflow
 from tests.journeys.chatting import say, use_sample
 from tests.journeys.drawing import Board, open_board, touches
-from tests.journeys.seeing import ready
+from tests.journeys.seeing import box_of, ready
 
 
 pytestmark = pytest.mark.browser
@@ -168,3 +168,12 @@ def test_explanation_of_an_answer_opens_within_the_chat(signed_in: Page):
     page.keyboard.press("Escape")
     expect(explanation).to_have_count(0)
     expect(why).to_be_focused()
+
+
+def test_message_lies_at_the_top_of_a_phone_not_over_what_one_presses(phone: Board):
+    phone.js("canvas.editor.say('Undone: Collect');")
+
+    message = box_of(phone.page.locator("#canvas-message"))
+    tools = box_of(phone.page.locator(".wf-tools"))
+    assert message["y"] + message["height"] < tools["y"]
+    assert message["y"] + message["height"] < 844 / 2

@@ -154,3 +154,62 @@ def test_several_nodes_are_grouped_from_their_panel(signed_in: Page):
     dialog.get_by_label("Group name").fill("Both")
     dialog.get_by_role("button", name="Group nodes").click()
     board.until("return [...canvas.model.nodes.values()].some((each) => each.isNote);")
+
+
+ANNOUNCE = """
+  const { editor } = canvas;
+  const message = document.getElementById("canvas-message");
+  const tell = (name, number, data) => {
+    message.textContent = "";
+    const detail = { run: "r1", name, number, data };
+    editor.root.dispatchEvent(new CustomEvent("run-event", { detail }));
+    return message.textContent;
+  };
+  const pause = { nodes: ["n0"], reason: "input" };
+  const open = (status) => editor.runs.open({ id: "r1", status, seen: 4, events: "/nowhere/", page: "" });
+"""
+
+
+def test_only_what_happens_from_now_on_is_announced(signed_in: Page):
+    board = open_board(signed_in, row(2))
+
+    live = board.js(
+        ANNOUNCE
+        + """
+        open("paused");
+        const end = { status: "failed" };
+        return [tell("run_paused", 4, pause), tell("run_paused", 6, pause), tell("run_finished", 7, end)];
+        """
+    )
+    ended = board.js(
+        ANNOUNCE
+        + """
+        open("succeeded");
+        return [tell("run_paused", 3, pause), tell("run_finished", 8, { status: "succeeded" })];
+        """
+    )
+
+    assert live == ["", "Waiting for an answer", "Run failed"]
+    assert ended == ["", ""]
+
+
+def test_end_of_a_run_is_not_announced_over_the_chat_that_shows_its_answer(signed_in: Page):
+    board = open_board(signed_in, row(2))
+
+    texts = board.js(
+        ANNOUNCE
+        + """
+        editor.root.dataset.mode = "advanced-chat";
+        const turn = document.createElement("a");
+        turn.dataset.why = "r1";
+        document.getElementById("panel-run").append(turn);
+        const end = (number) => tell("run_finished", number, { status: "succeeded" });
+        editor.panel("run");
+        open("running");
+        const whenOpen = end(8);
+        document.getElementById("panel-run").hidden = true;
+        return [whenOpen, end(9)];
+        """
+    )
+
+    assert texts == ["", "Run succeeded"]

@@ -10,6 +10,7 @@ const DISPLAY_TIME = 4000; // ms, and more for a text that takes longer to read
 const READING_TIME = 90; // ms for each character
 const BOTTOM_OFFSET = 12; // px above the zoom buttons
 const TOP_OFFSET = 12; // px below the upper edge of the canvas
+const PHONE = matchMedia("(max-width: 700px)");
 const STATE_HEIGHT = 28; // of the state of a run below a card, in graph units
 
 export function install(editor) {
@@ -69,9 +70,11 @@ function installVisibleMessages(editor) {
 
 /**
  * Place the message where it covers neither a node nor the state below it: above the buttons of the canvas, or else at its
- * upper edge. It is never over the dock, which has fields of its own.
+ * upper edge. It is never over the dock, which has fields of its own. On a phone the style sheet places it at the top.
  */
 function positionMessage(element, canvas) {
+  element.style.left = element.style.bottom = "";
+  if (PHONE.matches) return;
   const area = canvas.root.getBoundingClientRect();
   const isVisible = area.width > 0;
   element.style.left = isVisible ? `${area.left + area.width / 2}px` : "";

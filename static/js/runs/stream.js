@@ -43,7 +43,7 @@ class RunStream extends HTMLElement {
       const { type: name } = event;
       const data = JSON.parse(event.data);
       this.#handlers[name]?.(data);
-      this.dispatchEvent(new CustomEvent("run-event", { bubbles: true, detail: { run, name, data } }));
+      this.dispatchEvent(new CustomEvent("run-event", { bubbles: true, detail: { run, name, data, number: Number(event.lastEventId) || 0 } }));
     };
     this.#source = new LastingSource(address, Object.fromEntries(EVENT_NAMES.map((name) => [name, handle])));
     this.dispatchEvent(new CustomEvent("run-following", { bubbles: true, detail: { run } }));

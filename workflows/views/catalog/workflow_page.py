@@ -95,7 +95,7 @@ class PaneTurn:
 
     @property
     def has_no_memories(self) -> bool:
-        """Return whether there is nothing to explain: no memory was recalled or stored, or not yet."""
+        """Return whether no memory was recalled or stored, or not yet."""
         return self.memories is None or self.memories.is_empty
 
     @property

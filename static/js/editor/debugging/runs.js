@@ -35,6 +35,7 @@ class Runs {
   #questionsTimer = 0;
   #lastId = "";
   #starting = new Set(); // commands whose run begins
+  #seen = new Map(); // run → number of the last event that the page or its reader has had
 
   constructor(editor) {
     this.editor = editor;
@@ -167,6 +168,7 @@ class Runs {
   /** Show a run on the canvas from its first event on. */
   open(run, { warnings = [], focus = "log" } = {}) {
     this.#begin(run.id, run.page);
+    this.#markSeen(run.id, run.seen);
     this.view.pinned = new Set(run.pinned ?? []);
     this.view.status = run.status ?? "queued";
     this.isOld = !this.isLive; // events of an ended run are replayed
@@ -196,38 +198,58 @@ class Runs {
   }
 
   #onEvent(event) {
-    const { run, name, data } = event.detail;
+    const { run, name, data, number } = event.detail;
+    const isNews = this.#markSeen(run, number);
     if (run !== this.run) return;
     this.view.handle(name, data);
     if (name.startsWith("memory_")) this.#refreshMemory();
     if (name === "human_input_required" || name === "run_resumed") this.#refreshQuestions();
-    if (name === "run_paused") this.#onPaused(data);
-    if (name === "run_finished") this.#onFinished(data);
+    if (name === "run_paused") this.#onPaused(data, isNews);
+    if (name === "run_finished") this.#onFinished(data, isNews);
     if (name.startsWith("run_")) this.#showState();
   }
 
-  #onPaused({ nodes, reason, until }) {
+  /** Remember that the events up to this number have happened, and return whether there was a new one. */
+  #markSeen(run, number) {
+    const last = this.#seen.get(run) ?? 0;
+    this.#seen.set(run, Math.max(last, Number(number) || 0));
+    return number > last;
+  }
+
+  #onPaused({ nodes, reason, until }, isNews) {
     const names = nodes.map((id) => getNodeName(this.editor, id)).join(", ");
     const message = describePause(reason, names, until);
     this.#showMessage(reason === "input" ? "" : message); // the pill says it already
-    this.editor.say(message);
-    if (nodes[0]) this.editor.canvas.reveal(nodes[0]);
+    if (isNews && !this.isOld) {
+      this.editor.say(message);
+      if (nodes[0]) this.editor.canvas.reveal(nodes[0]);
+    }
     this.#refreshMemory();
     this.#refreshQuestions();
     this.editor.emit("run", { id: this.run, status: "paused" }); // other views of this run are out of date
   }
 
-  #onFinished(data) {
+  #onFinished(data, isNews) {
     const error = nameNodes(this.editor, data.error ?? "");
     this.#showMessage(error && data.error_node ? `${getNodeName(this.editor, data.error_node)}: ${error}` : error);
     this.#hideRepetitions(data.error_node);
     this.#refreshMemory();
-    if (!this.isOld) {
-      this.editor.say(getEndMessage(data.status));
+    if (isNews && !this.isOld) {
+      this.#announceEnd(data.status);
       this.#refreshList();
     }
     this.editor.emit("run", { id: this.run, status: data.status });
     this.editor.emit("run-over", { id: this.run, status: data.status });
+  }
+
+  /** Announce the end. The chat shows an answer itself, so that its end is for screen readers only. */
+  #announceEnd(status) {
+    const isAnswered = status === "succeeded" && this.#isChat && this.#isChatVisible;
+    this.editor[isAnswered ? "hint" : "say"](getEndMessage(status));
+  }
+
+  get #isChatVisible() {
+    return this.panel.querySelector(`[data-why="${CSS.escape(this.run)}"]`) !== null && this.panel.checkVisibility();
   }
 
   // ——— resuming
@@ -373,6 +395,7 @@ class Runs {
   /** A form or a chat began a run with its own stream, which delivers the events. */
   #onFollowing(event) {
     const { run } = event.detail;
+    this.#markSeen(run, event.target.dataset.seen);
     if (event.target === this.stream || run === this.#lastId) return;
     this.stream?.stop?.();
     const page = buildAddress(this.editor.urls.run_place, run);
@@ -405,9 +428,9 @@ class Runs {
     }
     const openItem = event.target.closest("[data-open-run]");
     if (openItem) {
-      const { openRun: id, events, page, status } = openItem.dataset;
+      const { openRun: id, events, page, status, seen } = openItem.dataset;
       openItem.closest("details")?.removeAttribute("open");
-      this.open({ id, events, page, status, pinned: getPinned(openItem) });
+      this.open({ id, events, page, status, seen, pinned: getPinned(openItem) });
       return;
     }
     const why = event.target.closest("[data-why]");

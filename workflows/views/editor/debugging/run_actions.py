@@ -202,6 +202,7 @@ def build_run_links(run: Run) -> dict[str, Any]:
     return {
         "id": str(run.pk),
         "status": run.status,
+        "seen": run.last_seq,
         "events": reverse("workflows:run_events", args=[run.pk]),
         "page": reverse("workflows:run", args=[run.pk]),
         "warnings": (run.debug or {}).get("warnings") or [],
