@@ -32,6 +32,7 @@ from workflows.views.canvas.drawing import draw
 from workflows.views.chat.failure_texts import load_failed_titles
 from workflows.views.runs.agent_rounds import build_rounds_context
 from workflows.views.runs.answering_models import split_reasoning
+from workflows.views.runs.branches import describe_branch
 from workflows.views.runs.learning import get_learning_result
 from workflows.views.runs.memory.considered import list_considered
 from workflows.views.runs.memory.context import (
@@ -123,6 +124,11 @@ class StepRow:
         """Return the cost of a model step in US dollars, or None if no price was known."""
         usage = (self.step.outputs or {}).get("usage")
         return usage.get("cost") if isinstance(usage, dict) else None
+
+    @property
+    def branch(self) -> Sequence[str]:
+        """Return in words why a branch was taken."""
+        return describe_branch(self.step)
 
     @property
     def inputs_text(self) -> str:

@@ -11,6 +11,7 @@ from tests.support.cast import Person
 from tests.support.markup import markup_of
 from workflows.models import Run, RunEvent, Step
 from workflows.models.run import RunStatus
+from workflows.views.runs.branches import describe_branch
 
 
 pytestmark = pytest.mark.django_db
@@ -129,3 +130,69 @@ def test_what_a_sub_workflow_recalled_stands_on_the_page_of_its_parent(alice: Pe
         assert "other: I like tea." not in markup
     for markup in (page, memory):
         assert "Inner › Recall" in markup
+
+
+def compare(case: int, expected: str, *, holds: bool, **more: Any) -> dict[str, Any]:
+    return {
+        "case": case,
+        "logical_operator": "and",
+        "variable_selector": ["sys", "dialogue_count"],
+        "comparison_operator": "=",
+        "actual_value": 1,
+        "expected_value": expected,
+        "result": holds,
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("compared", "lines"),
+    [
+        (
+            [compare(1, "0", holds=False), compare(2, "1", holds=True)],
+            ["Case 2: dialogue_count (1) = 1"],
+        ),
+        (
+            [
+                compare(1, "0", holds=False),
+                compare(2, "", holds=False, comparison_operator="empty", actual_value=""),
+            ],
+            [
+                "Else: no case matched",
+                "Case 1: dialogue_count (1) = 0",
+                "Case 2: dialogue_count (“”) is empty",
+            ],
+        ),
+        (
+            [
+                {
+                    **compare(1, "x", holds=True, comparison_operator="contains"),
+                    "actual_value_length": 900,
+                },
+                compare(1, "2", holds=True),
+            ],
+            ["Case 1: dialogue_count (900 characters) contains x and dialogue_count (1) = 2"],
+        ),
+    ],
+)
+def test_branch_is_explained_in_words(compared: list[Any], lines: list[str]) -> None:
+    step = Step(
+        kind="if-else", inputs={"compared": compared}, outputs={"result": compared[-1]["result"]}
+    )
+
+    assert list(describe_branch(step)) == lines
+
+
+def test_page_explains_a_branch_above_the_details_which_have_the_width_of_the_table(
+    alice: Person,
+) -> None:
+    run = make_ended_run(alice)
+    rows = [compare(1, "1", holds=True)]
+    add_step(run, "which", kind="if-else", inputs={"compared": rows}, outputs={"result": True})
+
+    details = get_page(alice, run).split('class="step-details"')[1].split("</tr>")[0]
+
+    assert '<td colspan="7">' in details
+    explanation, values = details.split("<details>")
+    assert "Case 1: dialogue_count (1) = 1" in explanation
+    assert "dialogue_count" in values

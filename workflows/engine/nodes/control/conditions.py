@@ -66,6 +66,16 @@ class FileConditionGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """A condition that was evaluated, with the values that it compared."""
+
+    condition: "Condition"
+    actual: Json
+    expected: Json
+    is_met: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Condition:
     """Compares a variable with a value, or the files in it with the conditions ``over_files``."""
 
@@ -76,17 +86,19 @@ class Condition:
     takes_missing: bool = False  # a variable that is missing is null, as in xworkflow, and no error
 
     def is_met(self, pool: VariablePool) -> bool:
+        return self.evaluate(pool).is_met
+
+    def evaluate(self, pool: VariablePool) -> Comparison:
         takes = pool.get_or_none if self.takes_missing else pool.require
         actual = takes(self.selector)
         if self.operator in _OVER_FILES and self._compares_files(actual):
             if self.over_files is None:
                 raise ConditionInvalid("A condition on a list of files needs a file condition")
-            return self.over_files.is_met(actual)
+            return Comparison(self, actual, None, self.over_files.is_met(actual))
         if self.operator in UNARY:
-            return compare(self.operator, actual, None)
-        return compare(
-            self.operator, actual, convert_expected(actual, render_value(self.value, pool))
-        )
+            return Comparison(self, actual, None, compare(self.operator, actual, None))
+        expected = convert_expected(actual, render_value(self.value, pool))
+        return Comparison(self, actual, expected, compare(self.operator, actual, expected))
 
     def _compares_files(self, actual: Json) -> bool:
         # The type of an empty list is unknown, so the condition's form decides.
@@ -109,6 +121,17 @@ class ConditionGroup:
 
     def is_met(self, pool: VariablePool) -> bool:
         return _LOGIC[self.logic](condition.is_met(pool) for condition in self.conditions)
+
+    def evaluate(self, pool: VariablePool) -> tuple[bool, Sequence[Comparison]]:
+        """Return whether the group is met, and the comparisons up to the one that decided it."""
+        comparisons: list[Comparison] = []
+
+        def compare_next() -> Iterator[bool]:
+            for condition in self.conditions:
+                comparisons.append(condition.evaluate(pool))
+                yield comparisons[-1].is_met
+
+        return _LOGIC[self.logic](compare_next()), comparisons
 
 
 def parse_condition(

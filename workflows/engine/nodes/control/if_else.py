@@ -1,6 +1,6 @@
 """If-else: the first case whose conditions hold selects the handle; if none holds, it is ``false``."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,7 +10,9 @@ from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult,
 from workflows.engine.language.comparisons import get_operator_label, is_unary
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.problems import Problem
+from workflows.engine.language.variables import VariablePool
 from workflows.engine.nodes.control.conditions import (
+    Comparison,
     ConditionGroup,
     find_group_problems,
     parse_group,
@@ -21,6 +23,9 @@ from workflows.engine.texts import Phrase, Text, gettext_noop
 
 # xworkflow's name of the output with the selected case.
 _SHORT_NAME: Final = "selected_case"
+# The input of a step that has its comparisons, for people who ask why a branch was taken.
+COMPARED: Final = "compared"
+_MAX_RECORDED: Final = 500  # characters
 # Parsed by the conditions module.
 _Objects = tuple[dict[str, Any], ...]
 
@@ -139,13 +144,45 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
         )
 
     def run(self, prepared: Cases, ctx: NodeContext) -> NodeResult:
-        met = (case_id for case_id, group in prepared.cases if group.is_met(ctx.pool))
-        case_id = next(met, None)
+        case_id, rows = _choose_case(prepared.cases, ctx.pool)
+        ctx.record_inputs({COMPARED: rows} if rows else {})
         selected = "false" if case_id is None else case_id
         outputs: dict[str, Json] = {"result": case_id is not None, "selected_case_id": selected}
         if prepared.has_short_name:
             outputs[_SHORT_NAME] = selected
         return NodeResult(outputs, handle=selected)
+
+
+def _choose_case(
+    cases: Iterable[tuple[str, ConditionGroup]], pool: VariablePool
+) -> tuple[str | None, list[Json]]:
+    """Return the id of the first case that is met, and a row for each comparison that was made until then."""
+    rows: list[Json] = []
+    for number, (case_id, group) in enumerate(cases, start=1):
+        is_met, comparisons = group.evaluate(pool)
+        rows += [_record(number, group, comparison) for comparison in comparisons]
+        if is_met:
+            return case_id, rows
+    return None, rows
+
+
+def _record(number: int, group: ConditionGroup, comparison: Comparison) -> dict[str, Json]:
+    condition = comparison.condition
+    return {
+        "case": number,
+        "logical_operator": group.logic,
+        "variable_selector": [*condition.selector],
+        "comparison_operator": condition.operator,
+        **_record_value("actual_value", comparison.actual),
+        **_record_value("expected_value", comparison.expected),
+        "result": comparison.is_met,
+    }
+
+
+def _record_value(name: str, value: Json) -> dict[str, Json]:
+    """Return the value, or only the length of a long one: a part could end within a secret, which would not be masked."""
+    length = len(as_text(value))
+    return {name: value} if length <= _MAX_RECORDED else {f"{name}_length": length}
 
 
 def _get_case_id(case: Mapping[str, Any]) -> str:
