@@ -242,7 +242,7 @@ def test_wheel_with_control_zooms_where_the_pointer_is(board: Board):
     assert steady(page, board.view)[2] == pytest.approx(k, rel=0.02)
 
 
-def test_two_fingers_zoom_and_one_drags_a_node(board: Board):
+def test_two_fingers_zoom(board: Board):
     session = board.page.context.new_cdp_session(board.page)
     session.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
     _x, _y, k = board.view()
@@ -253,17 +253,8 @@ def test_two_fingers_zoom_and_one_drags_a_node(board: Board):
         touches(session, "touchMove", moved(empty, -10 * i, 0), moved(empty, 60 + 10 * i, 0))
         board.frame()
     touches(session, "touchEnd")
-    assert steady(board.page, board.view)[2] > k * 1.4
 
-    board.js("canvas.fit();")
-    steady(board.page, board.view)
-    before, at = board.node("loose"), board.inside("loose")
-    touches(session, "touchStart", at)
-    for i in range(1, 8):
-        touches(session, "touchMove", moved(at, 8 * i, 0))
-        board.frame()
-    touches(session, "touchEnd")
-    assert board.node("loose")["x"] > before["x"] + 30
+    assert steady(board.page, board.view)[2] > k * 1.4
 
 
 def test_edges_end_at_the_ports_that_are_drawn(board: Board):

@@ -3,6 +3,7 @@
 
 import { Connect } from "./connect.js";
 import { Drag } from "./drag.js";
+import { LongPress } from "./long_press.js";
 import { Marquee } from "./marquee.js";
 import { Pan, Pinch } from "./pan.js";
 import { Resize } from "./resize.js";
@@ -22,13 +23,15 @@ export class Pointers {
 
   constructor(canvas) {
     this.canvas = canvas;
+    this.longPress = new LongPress(canvas, (node) => this.#onHold(node));
     const { root } = canvas;
     root.addEventListener("pointerdown", (e) => this.#onPress(e));
     root.addEventListener("pointermove", (e) => this.#onMove(e));
     for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) root.addEventListener(name, (e) => this.#onRelease(e));
     root.addEventListener("wheel", (e) => this.#onWheel(e), { passive: false });
-    // Two fingers pinch the graph; one finger on the background scrolls natively.
+    // Two fingers pinch the graph; one finger scrolls natively, unless it moves what is selected or held.
     root.addEventListener("touchstart", (e) => e.touches.length > 1 && e.preventDefault(), { passive: false });
+    root.addEventListener("touchmove", (e) => this.#ownsTouch() && e.cancelable && e.preventDefault(), { passive: false });
     root.addEventListener("dragstart", (e) => e.target.closest?.("wf-node") && e.preventDefault());
     addEventListener("keydown", (e) => this.#onKey(e));
     addEventListener("keyup", (e) => e.code === "Space" && this.#setSpaceHeld(false));
@@ -49,14 +52,11 @@ export class Pointers {
     this.canvas.viewport.followScroll();
     const point = this.point(e);
     this.#down.set(e.pointerId, point);
-    if (this.#down.size === 2) return this.#begin(new Pinch(this.canvas, this.#down), e);
+    if (this.#down.size === 2) return this.#startPinch(e);
     if (this.gesture || this.#down.size > 1) return;
+    if (e.pointerType === "touch") return this.#onTouch(e, point);
     const isPan = e.button === 1 || (e.button === 0 && this.isSpaceHeld);
     const hit = isPan || e.button > 1 ? null : this.#hit(e, point);
-    if (e.pointerType === "touch" && !hit) {
-      this.#pressed = { hit: null, point, isTouch: true };
-      return;
-    }
     if (e.button > 1) return;
     this.#pressed = { hit, point, isPan };
     this.canvas.root.setPointerCapture(e.pointerId);
@@ -65,6 +65,43 @@ export class Pointers {
     if (!e.target.closest(".wf-pane")) return;
     this.canvas.takeFocus(hit?.node);
     e.preventDefault(); // prevents text selection and native focus
+  }
+
+  /** A finger moves only what is selected already; anything else it selects by a tap, holds by a long press, or pans over. */
+  #onTouch(e, point) {
+    if (!e.isPrimary) return; // the first finger is scrolling
+    const hit = this.#hit(e, point);
+    const { canvas } = this;
+    const isNode = hit?.type === "node";
+    const isSelected = canvas.canEdit && canvas.selection.has((hit?.node ?? hit?.edge)?.id);
+    this.#isRepeated = isNode && canvas.selection.size === 1 && canvas.selection.has(hit.node.id);
+    this.#pressed = { hit, point, isTouch: true, isScroll: !isSelected };
+    this.longPress.begin(canvas.canEdit && isNode ? hit.node : null);
+    canvas.root.setPointerCapture(e.pointerId);
+    if (hit) e.preventDefault(); // prevents text selection and native focus
+  }
+
+  /** The finger rests on the node: it moves the node from now on. */
+  #onHold(node) {
+    if (!this.#pressed) return;
+    Object.assign(this.#pressed, { isScroll: false, isHeld: true });
+    this.canvas.takeFocus(node);
+  }
+
+  /** A second finger takes back what the first one has begun. */
+  #startPinch(e) {
+    this.#begin(new Pinch(this.canvas, this.#down), e);
+    this.longPress.cancel();
+  }
+
+  /** Return whether a finger does something here that the browser would scroll for. */
+  #ownsTouch() {
+    return Boolean(this.gesture || (this.#pressed && !this.#pressed.isScroll));
+  }
+
+  /** Return whether a finger holds a node; the menu then opens when it is lifted. */
+  get isHeld() {
+    return Boolean(this.#pressed?.isHeld || this.gesture);
   }
 
   /** Return whether the pointer moves this node, or pressed it and is about to. */
@@ -92,6 +129,7 @@ export class Pointers {
 
   #begin(gesture, e) {
     this.gesture?.cancel();
+    this.longPress.stop();
     this.gesture = gesture;
     this.#pressed = null;
     if (e) this.canvas.root.setPointerCapture(e.pointerId);
@@ -124,7 +162,7 @@ export class Pointers {
     const point = this.point(e);
     if (this.#down.has(e.pointerId)) this.#down.set(e.pointerId, point);
     if (!this.gesture && !this.#pressed) return e.pointerType === "mouse" && this.canvas.hover.over(point, e.target);
-    if (this.#pressed && !this.#pressed.isTouch) {
+    if (this.#pressed && !this.#pressed.isScroll) {
       const from = this.#pressed.point;
       if (Math.hypot(point.px - from.px, point.py - from.py) < THRESHOLD) return;
       this.#begin(this.#make(this.#pressed));
@@ -149,6 +187,7 @@ export class Pointers {
     if (e.type === "lostpointercapture" && !wasDown) return;
     const pressed = this.#pressed;
     this.#pressed = null;
+    this.longPress.stop();
     if (this.gesture) {
       if (this.gesture.name === "pinch" && this.#down.size) return;
       return this.#finish(e.type === "pointercancel");
@@ -173,8 +212,10 @@ export class Pointers {
     this.canvas.cover();
   }
 
-  #onClick({ hit, point }) {
+  #onClick({ hit, point, isTouch, isHeld }) {
     const { canvas } = this;
+    if (isHeld) return canvas.emit("hold", { x: point.clientX, y: point.clientY });
+    if (isTouch && hit) canvas.takeFocus(hit.node);
     if (!hit) {
       if (!point.many) canvas.pick([]);
     } else if (hit.type === "edge") canvas.pick([hit.edge.id], point.many);
@@ -199,6 +240,7 @@ export class Pointers {
   #onKey(e) {
     if (e.key === "Escape" && (this.gesture || this.#pressed)) {
       this.#pressed = null;
+      this.longPress.stop();
       if (this.gesture) this.#finish(true);
       e.preventDefault();
       e.stopImmediatePropagation();

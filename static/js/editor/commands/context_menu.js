@@ -24,10 +24,15 @@ export function install(editor) {
   canvas.addEventListener("contextmenu", (event) => {
     if (event.target.closest("input, textarea, a")) return;
     event.preventDefault();
+    if (event.pointerType === "touch" && editor.canvas.pointers.isHeld) return; // it opens when the finger is lifted
     const at = { x: event.clientX, y: event.clientY };
     if (event.button === 2 || event.pointerType) selectTarget(editor, at);
     detail = at;
     open(at);
+  });
+  editor.addEventListener("hold", ({ detail: at }) => {
+    detail = at;
+    setTimeout(() => open(at)); // after the event that closes open menus
   });
   menu.addEventListener("click", (event) => {
     const item = event.target.closest("[data-run]");
