@@ -6,6 +6,7 @@ const toasts = import("./common/toasts.js");
 import("./common/picture_view.js");
 import("./common/page_actions.js");
 import("./common/form_ids.js");
+import("./common/row_links.js");
 import("./common/searchable_select.js");
 
 const THEMES = ["auto", "light", "dark"];

@@ -12,7 +12,9 @@ from tests.journeys.seeing import steady
 pytestmark = pytest.mark.browser
 
 Finger = Callable[..., None]
-NEVER = 10**9  # ms before a press counts as long, so that a slow machine doesn't make one of a short one
+NEVER = (
+    10**9
+)  # ms before a press counts as long, so that a slow machine doesn't make one of a short one
 # The browser scrolls with its own frames, so that a finger moves in steps that are all seen.
 STEPS = 8
 

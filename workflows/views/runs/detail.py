@@ -143,6 +143,26 @@ class StepRow:
         return translate_error(self.step.error)
 
 
+@dataclass(frozen=True, slots=True)
+class StepTable:
+    """The table of steps: its rows, and which of its columns have anything to say."""
+
+    rows: Sequence[StepRow]
+
+    @property
+    def has_tokens(self) -> bool:
+        return any(row.total_tokens for row in self.rows)
+
+    @property
+    def column_count(self) -> int:
+        """Return the columns of the table: node, its type, status, timeline, duration, and those that have anything."""
+        return 5 + self.has_tokens + self.has_costs
+
+    @property
+    def has_costs(self) -> bool:
+        return any(row.cost is not None for row in self.rows)
+
+
 def is_pinned(step: Step, mocks: Mapping[str, Json] | None) -> bool:
     """Return whether the step returned pinned outputs, which are given for its node or for its node type."""
     return mocks is not None and (step.node_key in mocks or step.kind in mocks)
@@ -259,7 +279,7 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
         "outputs": [(name, *split_reasoning(text), _is_long_json(text)) for name, text in outputs],
         "linked_files": linked_files,
         "partial_text": "",  # delivered by the stream
-        "steps": rows,
+        "steps": StepTable(rows),
         "slowest": list_slowest(rows),
         "shortfalls": list_shortfalls(run, rows),
         "data_sets": []

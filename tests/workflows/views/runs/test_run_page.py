@@ -192,7 +192,31 @@ def test_page_explains_a_branch_above_the_details_which_have_the_width_of_the_ta
 
     details = get_page(alice, run).split('class="step-details"')[1].split("</tr>")[0]
 
-    assert '<td colspan="7">' in details
+    assert '<td colspan="5">' in details
     explanation, values = details.split("<details>")
     assert "Case 1: dialogue_count (1) = 1" in explanation
     assert "dialogue_count" in values
+
+
+@pytest.mark.parametrize(
+    ("fields", "columns"),
+    [
+        ({}, []),
+        ({"prompt_tokens": 3}, ["Tokens"]),
+        ({"outputs": {"usage": {"cost": 0.01}}}, ["Cost"]),
+        ({"prompt_tokens": 3, "outputs": {"usage": {"cost": 0.01}}}, ["Tokens", "Cost"]),
+    ],
+)
+def test_table_of_steps_has_no_columns_in_which_no_step_has_anything(
+    alice: Person, fields: dict[str, Any], columns: list[str]
+) -> None:
+    run = make_ended_run(alice)
+    add_step(run, "other")
+    add_step(run, "asker", **fields)
+
+    table = get_page(alice, run).split('id="steps-table"')[1].split("</table>")[0]
+
+    heads = table.split("</thead>")[0]
+    assert [name for name in ("Tokens", "Cost") if f">{name}</th>" in heads] == columns
+    [_head, *rows] = table.split("<tr>")[1:]
+    assert {row.split("</tr>")[0].count("<td") for row in rows} == {5 + len(columns)}
