@@ -213,3 +213,63 @@ def test_end_of_a_run_is_not_announced_over_the_chat_that_shows_its_answer(signe
     )
 
     assert texts == ["", "Run succeeded"]
+
+
+def branches() -> dict[str, Any]:
+    """A condition with cases that differ in their ends alone."""
+    cases = [
+        {
+            "case_id": f"case{i}",
+            "logical_operator": "and",
+            "conditions": [
+                {
+                    "variable_selector": ["begin", "dialogue_count"],
+                    "comparison_operator": "=",
+                    "value": str(i),
+                }
+            ],
+        }
+        for i in range(1, 4)
+    ]
+    targets = [
+        node(f"q{i}", "template-transform", f"问题{i}", 640, i * 160, template="x")
+        for i in range(1, 4)
+    ]
+    return workflow(
+        "Branches",
+        node("begin", "start", "Begin", 0, 0, variables=[]),
+        node("which", "if-else", "Which?", 320, 0, cases=cases),
+        *targets,
+        edges=[edge("begin", "which"), *(edge("which", f"q{i}", f"case{i}") for i in range(1, 4))],
+    )
+
+
+# The width of what is written and of what is shown, of the ends of a row's ways and of where they lead.
+CUT = """() => [...document.querySelectorAll("#outline .ol-way-end, #outline .ol-target")]
+  .filter((el) => el.scrollWidth > el.clientWidth).map((el) => el.textContent)"""
+
+
+def test_outline_shows_the_end_of_each_condition_and_where_it_leads(signed_in: Page):
+    board = open_board(signed_in, branches())
+    board.js("canvas.editor.panels.toggle('left'); canvas.editor.panel('outline');")
+    row = signed_in.locator("#outline [data-row=which]")
+
+    expect(row.locator(".ol-way-end")).to_have_text(["= 1:", "= 2:", "= 3:"])
+    expect(row.locator(".ol-target")).to_have_text(["问题1", "问题2", "问题3"])
+    assert signed_in.evaluate(CUT) == []
+
+
+def test_state_of_a_node_has_no_words_where_they_would_cover_its_neighbours(signed_in: Page):
+    board = open_board(signed_in, grid(2, 1))
+    board.js("canvas.paintNode('n0_0', { state: 'skipped' }); canvas.viewport.zoomTo(0.5);")
+    strip = signed_in.locator("wf-node[data-id=n0_0] .wf-state")
+    expect(strip.locator("[data-word]")).to_have_text("Skipped")
+    expect(strip.locator("[data-word]")).to_be_visible()
+
+    board.js("canvas.viewport.zoomTo(0.24);")
+
+    expect(strip.locator("[data-word]")).to_be_hidden()
+    expect(strip.locator(".icon")).to_be_visible()
+    expect(signed_in.locator("wf-node[data-id=n0_0]")).to_have_attribute(
+        "aria-description", "Skipped"
+    )

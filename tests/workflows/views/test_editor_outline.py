@@ -13,7 +13,7 @@ from tests.workflows.views.conftest import text_of
 from workflows.engine.language.dsl import load_document
 from workflows.models import Workflow
 from workflows.services.editor.drafts import load_draft
-from workflows.views.editor.outline import build_rows
+from workflows.views.editor.outline import OutlineLink, build_rows
 
 
 BRANCHES: dict[str, Any] = {
@@ -232,3 +232,18 @@ def test_editor_of_a_viewer_has_everything_to_look_at_and_no_palette(alice: Pers
     assert ('data-can-edit="yes"' in mine, 'data-can-edit="no"' in theirs) == (True, True)
     assert ('id="palette"' in mine, 'id="palette"' in theirs) == (True, False)
     assert theirs.count("data-row=") == 6
+
+
+@pytest.mark.parametrize(
+    ("label", "parts"),
+    [
+        ("Else if dialogue_count = 1", ("Else if dialogue_count", "= 1")),
+        ("If name is empty", ("If name", "is empty")),
+        ("Else", ("Else", "")),
+        ("", ("", "")),
+    ],
+)
+def test_end_of_a_condition_is_a_part_of_its_own(label: str, parts: tuple[str, str]):
+    link = OutlineLink(edge="e", handle="h", label=label, target="t", title="T")
+
+    assert link.label_parts == parts

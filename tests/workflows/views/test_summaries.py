@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.documents import node
 from workflows.engine.nodes import build_kinds
-from workflows.views.canvas.summaries import clip, label_handles, summarize_node
+from workflows.views.canvas.summaries import clip, clip_middle, label_handles, summarize_node
 
 
 KINDS = build_kinds()
@@ -47,3 +47,16 @@ def test_branches_of_a_classifier_go_by_the_names_of_their_classes():
         "Class 2",
         "Otherwise",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("dialogue_count = 1", "dialogue_count = 1"),
+        ("dialogue_count_of_the_day = 1", "dialogue_count…_the_day = 1"),
+        ("dialogue_count_of_the_day = 2", "dialogue_count…_the_day = 2"),
+        ("这个对话里的问题的总数量加起来 = 1", "这个对话里的问…量加起来 = 1"),
+    ],
+)
+def test_long_condition_keeps_its_end(text: str, line: str):
+    assert clip_middle(text, 27) == line

@@ -82,7 +82,7 @@ def label_handles(
 def _label_handle(handle: str, label: HandleLabel | None) -> LabelledHandle:
     if label is not None:
         text = REFERENCE.sub(_shorten_reference, "".join(map(translate_text, label.text)))
-        return LabelledHandle(handle, translate_text(label.word), clip(text, LABEL_WIDTH))
+        return LabelledHandle(handle, translate_text(label.word), clip_middle(text, LABEL_WIDTH))
     if handle == FAIL_HANDLE:
         return LabelledHandle(handle, _("On failure"))
     if handle == SOURCE:
@@ -93,6 +93,15 @@ def _label_handle(handle: str, label: HandleLabel | None) -> LabelledHandle:
 def clip(text: str, width: int) -> str:
     """Return the text on one line, shortened to this number of columns."""
     return cut(" ".join(text[:MAX_LENGTH].split()), width)
+
+
+def clip_middle(text: str, width: int) -> str:
+    """Return the text on one line; if it is too wide, the middle is left out, since conditions differ at their ends."""
+    text = " ".join(text[:MAX_LENGTH].split())
+    if count_columns(text) <= width:
+        return text
+    end = cut(text[::-1], width // 2)[-2::-1]
+    return cut(text, width - count_columns(end)) + end.lstrip()
 
 
 def cut(text: str, width: int) -> str:

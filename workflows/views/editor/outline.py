@@ -32,6 +32,12 @@ class OutlineLink:
     target: str
     title: str
 
+    @property
+    def label_parts(self) -> tuple[str, str]:
+        """Return the label in two parts; where there is little room, the end of a condition stays, such as ``= 1``."""
+        beginning, *end = self.label.rsplit(" ", 2)
+        return (beginning, " ".join(end)) if len(end) == 2 else (self.label, "")
+
 
 @dataclass(frozen=True, slots=True)
 class OutlineRow:
