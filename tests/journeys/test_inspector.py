@@ -447,3 +447,19 @@ def test_rows_without_a_name_are_marked_once_they_are_left(editor: Page) -> None
     expect(cases.locator("[data-problems] li")).to_have_text(
         "Case 1 › Condition 1: choose a variable"
     )
+
+
+def test_new_node_opens_at_its_settings_whatever_was_open_before(signed_in: Page):
+    draft = import_workflow(signed_in, DOCUMENT)
+    draft.focus("Count")
+    panel = signed_in.locator("#panel-node")
+    expect(panel.locator(".insp-title")).to_have_value("Count")
+    panel.get_by_role("tab", name="Last run").click()
+    expect(panel.locator("[data-tab-body=last]")).to_be_visible()
+
+    signed_in.keyboard.press("Escape")
+    draft.add_template_after("Count")
+
+    expect(panel.locator(".insp-title")).to_have_value("Template")
+    expect(panel.get_by_role("tab", name="Settings")).to_have_attribute("aria-selected", "true")
+    expect(panel.locator("[data-tab-body=last]")).to_be_hidden()

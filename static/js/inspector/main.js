@@ -45,6 +45,7 @@ class Inspector {
   #redrawnField = null; // whose control has just been given a value with which the field looks different
   #isForeign = false; // whether fields may have changed, or only problems and variables
   #skeletonTimer = null;
+  #added = new Set(); // ids of nodes that this tab added and that were not shown yet
   #drawn = null; // the target whose content is shown and can be edited
 
   constructor(editor) {
@@ -295,6 +296,7 @@ class Inspector {
     this.form.showPendingValues();
     this.enhance(this.panel);
     this.problems.show(current.problems);
+    if (this.#added.delete(current.id)) this.tabs.beginWithSettings();
     this.tabs.setUp();
     this.#setUpTitle();
   }
@@ -326,6 +328,7 @@ class Inspector {
   }
 
   #onChange(change) {
+    this.#noteAdded(change.parts ?? [change]);
     if (this.#target === null) return this.#follow(); // what the server did not have may have come
     const id = this.current?.id;
     if (change.html?.gone?.includes(id)) return this.#follow(); // maybe to a node that is being fetched already
@@ -333,6 +336,11 @@ class Inspector {
     // Several changes that arrive together may be of different people, and some of them our own.
     const unseen = (change.parts ?? [change]).map((part) => this.#noteUnseen(part, id));
     if (change.resync || unseen.some(Boolean)) this.#reloadLater();
+  }
+
+  #noteAdded(changes) {
+    const own = changes.filter(({ client, kind }) => client === this.editor.edits.client && kind === "edit");
+    for (const { op, node } of own.flatMap(({ ops = [] }) => ops)) if (op === "add" && node) this.#added.add(node.id);
   }
 
   /** Tell the form of operations of one change that it doesn't show yet, and return whether there are any. */

@@ -29,6 +29,11 @@ export class Tabs {
     });
   }
 
+  /** Begin with the settings: a node that was just added has nothing else to show yet. */
+  beginWithSettings() {
+    this.#selected = "settings";
+  }
+
   setUp() {
     this.#shownUrl = null;
     this.#listVariables();
