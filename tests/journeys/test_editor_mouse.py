@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.canvas_document import node as made
-from tests.journeys.canvas_document import workflow
+from tests.journeys.canvas_document import edge, workflow
 from tests.journeys.drawing import open_board
 from tests.journeys.editing import Draft, open_sample
 from tests.journeys.seeing import box_of, middle, ready, steady, until
@@ -340,3 +340,79 @@ def test_picture_of_the_workflow_lies_in_the_export_menu(draft: Draft):
         page.get_by_role("link", name="Image (SVG)").click()
 
     assert download.value.suggested_filename == "a-chatbot-that-remembers.svg"
+
+
+def test_click_on_an_output_opens_the_picker_and_a_drag_still_connects(signed_in: Page):
+    board = open_board(
+        signed_in,
+        workflow(
+            "Two",
+            made("a", "template-transform", "One", 0, 0, template="x"),
+            made("b", "template-transform", "Two", 480, 0, template="x"),
+        ),
+    )
+
+    board.drag(board.port("a"), board.port("b", "target", out=False))
+    board.saved()
+    assert board.stored_edges() == {("a", "source", "b")}
+
+    signed_in.mouse.click(*board.port("b"))
+    expect(signed_in.locator("#picker-query")).to_be_focused()
+    signed_in.locator("#picker-query").fill("answer")
+    signed_in.locator("#picker-query").press("Enter")
+
+    board.until("return canvas.model.nodes.size === 3;")
+    assert len(board.stored_edges() - {("a", "source", "b")}) == 1
+    assert {source for source, _, _ in board.stored_edges()} == {"a", "b"}
+
+
+def test_plus_is_shown_at_a_node_under_the_mouse_and_at_one_that_has_the_focus(signed_in: Page):
+    board = open_board(
+        signed_in, workflow("One", made("a", "template-transform", "One", 0, 0, template="x"))
+    )
+    plus = signed_in.get_by_role("button", name="Add node after")
+    expect(plus).to_be_hidden()
+
+    signed_in.mouse.move(*board.inside("a"))
+    expect(plus).to_be_visible()
+    x, y = board.inside("a")
+    signed_in.mouse.move(x, y + 250)
+    expect(plus).to_be_hidden()
+
+    signed_in.locator("wf-node[data-id=a]").focus()
+    expect(plus).to_be_visible()
+    plus.click()
+
+    expect(signed_in.locator("#picker-query")).to_be_focused()
+
+
+def test_graph_out_of_sight_is_a_button_away(signed_in: Page):
+    board = open_board(
+        signed_in, workflow("One", made("a", "template-transform", "One", 0, 0, template="x"))
+    )
+    back = signed_in.get_by_role("button", name="Back to the graph")
+    expect(back).to_be_hidden()
+
+    board.js("canvas.viewport.set(canvas.viewport.x - 2 * canvas.viewport.width, canvas.viewport.y);")
+    back.click()
+
+    expect(signed_in.locator("wf-node[data-id=a]")).to_be_in_viewport(ratio=1)
+    expect(back).to_be_hidden()
+
+
+def test_button_beside_the_zoom_arranges_the_graph(signed_in: Page):
+    board = open_board(
+        signed_in,
+        workflow(
+            "Heap",
+            made("a", "template-transform", "One", 0, 0, template="x"),
+            made("b", "template-transform", "Two", 40, 30, template="x"),
+            edges=[edge("a", "b")],
+        ),
+    )
+    button = signed_in.locator(".wf-tools").get_by_role("button", name="Auto-layout")
+    expect(button).to_have_attribute("title", "Auto-layout (Shift+T)")
+
+    button.click()
+
+    board.until("return canvas.model.nodes.get('b').x >= canvas.model.nodes.get('a').x + 256;")

@@ -22,6 +22,7 @@ import { Pointers } from "./gestures/pointer.js";
 import { Selection } from "./selection.js";
 import { Tools, storeSetting, loadSetting } from "./view/view_tools.js";
 import { Viewport } from "./view/viewport.js";
+import { WayBack } from "./view/way_back.js";
 
 export { ROOT };
 
@@ -60,6 +61,7 @@ export class Canvas {
     this.minimap = new Minimap(this, root.querySelector(".wf-minimap"));
     this.pointers = new Pointers(this);
     this.tools = new Tools(this);
+    this.wayBack = new WayBack(this);
     this.viewport.addEventListener("zoom", () => this.#onZoom());
     this.viewport.addEventListener("rest", () => this.#onRest());
     root.addEventListener("dblclick", (e) => this.#open(e));

@@ -212,7 +212,7 @@ export class Pointers {
     this.canvas.cover();
   }
 
-  #onClick({ hit, point, isTouch, isHeld }) {
+  #onClick({ hit, point, isTouch, isScroll, isHeld }) {
     const { canvas } = this;
     if (isHeld) return canvas.emit("hold", { x: point.clientX, y: point.clientY });
     if (isTouch && hit) canvas.takeFocus(hit.node);
@@ -223,6 +223,7 @@ export class Pointers {
       canvas.pick([hit.node.id]);
       // The selection didn't change, but the person may want to see the node again.
       if (this.#isRepeated) canvas.emit("repeated-click", { id: hit.node.id });
+      if (hit.type === "port" && hit.out && canvas.canEdit && !isScroll) canvas.emit("port-click", { ...point, node: hit.node, port: hit.port });
     }
   }
 

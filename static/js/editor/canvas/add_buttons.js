@@ -1,4 +1,4 @@
-// Shows a + at a free output of the node under the mouse, and in the middle of the edge under it.
+// Shows a + at a free output of the node that is under the mouse or has the focus, and in the middle of the edge under it.
 
 import { pointOnRoute } from "../../canvas/edge_routes.js";
 import { getOutgoingEdges, isNote } from "../graph_queries.js";
@@ -18,7 +18,7 @@ export function installAddButton(editor, actions) {
   let latest = null; // the last move, which may be the last of several in one frame
 
   canvas.root.addEventListener("pointermove", (event) => {
-    if (event.pointerType !== "mouse") return;
+    if (event.pointerType !== "mouse") return canvas.pointers.gesture && hide();
     latest = event;
     frame ||= requestAnimationFrame(() => {
       frame = 0;
@@ -26,6 +26,11 @@ export function installAddButton(editor, actions) {
     });
   }, { passive: true });
   canvas.root.addEventListener("pointerleave", () => hide());
+  canvas.root.addEventListener("focusin", (event) => {
+    const node = event.target.localName === "wf-node" && editor.model.nodes.get(event.target.dataset.id);
+    if (node) showAtNode(node);
+  });
+  canvas.root.addEventListener("focusout", (event) => event.relatedTarget !== button && target?.node && hide());
   canvas.root.addEventListener("pointerdown", (event) => event.target.closest(".plus") || hide(), { capture: true });
   canvas.viewport.addEventListener("move", () => target && positionButton());
   editor.addEventListener("change", () => hide());
@@ -45,11 +50,15 @@ export function installAddButton(editor, actions) {
     const corner = canvas.root.getBoundingClientRect();
     const hit = canvas.hitTester.at(...canvas.viewport.toGraph(event.clientX - corner.left, event.clientY - corner.top));
     if (hit?.type === "edge") return show({ edge: hit.edge });
-    const node = hit?.node;
-    if (!node || isNote(node) || (hit.type === "port" && !hit.out)) return hide();
+    if (!hit?.node || (hit.type === "port" && !hit.out)) return hide();
+    showAtNode(hit.node, hit.type === "port" ? hit.port : null);
+  }
+
+  /** Show the button at this output of a node if it is free, or at its first free one. */
+  function showAtNode(node, output = null) {
     const used = new Set(getOutgoingEdges(editor, node.id).map((edge) => edge.fp));
-    const port = hit.type === "port" ? hit.port : node.outs.find(({ name }) => !used.has(name))?.name;
-    if (!port || used.has(port)) return hide();
+    const port = output ?? node.outs.find(({ name }) => !used.has(name))?.name;
+    if (isNote(node) || !port || used.has(port)) return hide();
     show({ node, port });
   }
 

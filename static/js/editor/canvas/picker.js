@@ -251,10 +251,9 @@ function listen(editor) {
     const { edge } = editor.canvas.at(event.clientX, event.clientY);
     if (edge) insertInto(editor, edge, { x: event.clientX, y: event.clientY });
   });
-  installAddButton(editor, {
-    edge: (edge, at) => insertInto(editor, edge, at),
-    port: (node, port, at) => addFromEdge(editor, { from: node.id, handle: port, out: true, clientX: at.x, clientY: at.y, beside: true }),
-  });
+  const addAtPort = (node, port, at) => addFromEdge(editor, { from: node.id, handle: port, out: true, clientX: at.x, clientY: at.y, beside: true });
+  editor.addEventListener("port-click", ({ detail: { node, port, clientX: x, clientY: y } }) => setTimeout(() => addAtPort(node, port, { x, y })));
+  installAddButton(editor, { edge: (edge, at) => insertInto(editor, edge, at), port: addAtPort });
 }
 
 async function addAtSelection(editor, detail) {
