@@ -3,19 +3,24 @@
 import { storeValue, loadValue } from "../common/storage.js";
 
 const STORAGE_KEY = "editor-panels";
+const TABLET_STORAGE_KEY = "editor-panels-tablet"; // what fits beside the canvas of a wide screen leaves no canvas on a tablet
 const PLACES = ["left", "right", "dock"];
 const LIMITS = { left: [200, 480], right: [300, 720], dock: [140, 640] };
 const STEP = 24; // px by which a key press moves an edge
 const ROOMY = "(min-width: 1600px)"; // the width at which both sides fit beside the canvas, as in editor.css
 
 /** Return whether the screen shows one view at a time, chosen from a bar at the bottom, as in editor.css. */
-export const isNarrow = () => matchMedia("(max-width: 900px)").matches;
+export const isNarrow = () => matchMedia("(max-width: 767px)").matches;
+
+/** Return whether the screen has room for the canvas and one panel beside it. */
+const isTablet = () => matchMedia("(min-width: 768px) and (max-width: 1100px)").matches;
 
 /** Return whether this browser has shown the workflow before; its view is stored then. */
 const wasShownBefore = (root) => loadValue(`canvas-view:${root.dataset.workflow}`, null) !== null;
 
 export class Panels {
-  #stored = loadValue(STORAGE_KEY, {});
+  #storageKey = isTablet() ? TABLET_STORAGE_KEY : STORAGE_KEY;
+  #stored = loadValue(this.#storageKey, {});
   #hasFitted = !isNarrow();
   choices = 0; // how often this person has chosen a panel or a view, so that nothing late takes it away
 
@@ -88,17 +93,27 @@ export class Panels {
 
   #close(place, closed) {
     this.#show(place, closed);
+    if (!closed) this.#makeRoom(place);
     this.#store({ [place]: { ...this.#stored[place], closed, shown: this.root.querySelector(`[data-place="${place}"]`)?.dataset.shown } });
     this.editor.emit("layout", { place });
   }
 
-  /** Open a side because something happens there, unless this person closed it. */
+  /** On a tablet the other side gives way to one that opens, unless this person opened it. */
+  #makeRoom(place) {
+    const other = { left: "right", right: "left" }[place];
+    if (!other || !isTablet() || this.#stored[other]?.closed === false) return;
+    this.#show(other, true);
+    this.editor.emit("layout", { place: other });
+  }
+
+  /** Open a side because something happens there, unless this person closed it or there is no room for it. */
   offer(place) {
-    if (!isNarrow() && this.isClosed(place) && !this.#stored[place]?.closed) this.#openForNow(place);
+    if (!isNarrow() && !isTablet() && this.isClosed(place) && !this.#stored[place]?.closed) this.#openForNow(place);
   }
 
   #openForNow(place) {
     this.#show(place, false);
+    this.#makeRoom(place);
     this.editor.emit("layout", { place });
   }
 
@@ -178,6 +193,6 @@ export class Panels {
 
   #store(changes) {
     this.#stored = { ...this.#stored, ...changes };
-    storeValue(STORAGE_KEY, this.#stored);
+    storeValue(this.#storageKey, this.#stored);
   }
 }

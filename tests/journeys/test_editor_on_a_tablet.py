@@ -1,0 +1,57 @@
+"""The editor on a tablet: the canvas and one panel beside it."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.journeys.canvas_document import document
+from tests.journeys.editing import store_workflow
+from tests.journeys.seeing import box_of, ready
+
+
+pytestmark = pytest.mark.browser
+
+SIZES = [(820, 1180), (1024, 768), (768, 1024), (1100, 800)]
+
+
+def open_on_a_tablet(page: Page, width: int, height: int) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    workflow = store_workflow(page, document())
+    page.goto(f"/workflows/{workflow}/")
+    ready(page)
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_canvas_has_one_panel_beside_it_whatever_is_open_on_a_wide_screen(
+    signed_in: Page, width: int, height: int
+):
+    signed_in.evaluate(
+        "localStorage.setItem('editor-panels', JSON.stringify({left: {closed: false}, dock: {closed: false}}))"
+    )
+
+    for _visit in range(2):
+        open_on_a_tablet(signed_in, width, height)
+
+        canvas = box_of(signed_in.locator("[data-canvas]"))
+        assert canvas["width"] >= width - 344
+        assert canvas["height"] >= height - 120
+        expect(signed_in.locator("#panel-run")).to_be_visible()
+        expect(signed_in.locator("#panel-outline")).to_be_hidden()
+        expect(signed_in.locator("#panel-log")).to_be_hidden()
+        expect(signed_in.locator(".ed-bar")).to_be_hidden()
+
+
+def test_other_side_gives_way_and_what_was_opened_stays_open(signed_in: Page):
+    open_on_a_tablet(signed_in, 820, 1180)
+    signed_in.keyboard.press("Shift+O")
+    expect(signed_in.locator("#panel-outline")).to_be_visible()
+    expect(signed_in.locator("#panel-run")).to_be_hidden()
+
+    toggle = signed_in.locator(".ed-top [data-toggle=left]")
+    toggle.click()
+    expect(signed_in.locator("#panel-outline")).to_be_hidden()
+    toggle.click()
+    signed_in.reload()
+    ready(signed_in)
+
+    expect(signed_in.locator("#panel-outline")).to_be_visible()
+    expect(signed_in.locator("#panel-run")).to_be_hidden()
