@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.journeys.canvas_document import node as made
 from tests.journeys.canvas_document import edge, workflow
+from tests.journeys.canvas_document import node as made
 from tests.journeys.drawing import open_board
 from tests.journeys.editing import Draft, open_sample
 from tests.journeys.seeing import box_of, middle, ready, steady, until
@@ -393,7 +393,9 @@ def test_graph_out_of_sight_is_a_button_away(signed_in: Page):
     back = signed_in.get_by_role("button", name="Back to the graph")
     expect(back).to_be_hidden()
 
-    board.js("canvas.viewport.set(canvas.viewport.x - 2 * canvas.viewport.width, canvas.viewport.y);")
+    board.js(
+        "canvas.viewport.set(canvas.viewport.x - 2 * canvas.viewport.width, canvas.viewport.y);"
+    )
     back.click()
 
     expect(signed_in.locator("wf-node[data-id=a]")).to_be_in_viewport(ratio=1)
