@@ -13,7 +13,7 @@ from workflows.engine.language.values import get_file_attribute, is_file
 from workflows.engine.nodes.llm.question_classifier import UNCERTAINTY, QuestionClassifier
 from workflows.execution.driver import ARCHIVED
 from workflows.execution.ports.models import load_directory
-from workflows.models import Run, Step
+from workflows.models import Run, RunWait, Step
 from workflows.models.documents import from_json
 from workflows.models.run import RunStatus, StepStatus
 from workflows.services.files.linked import load_linked_files
@@ -26,6 +26,7 @@ from workflows.services.runs import parked
 from workflows.services.runs.citations import load_citations
 from workflows.services.runs.descendants import STARTING_KINDS
 from workflows.services.runs.feedback import load_own_feedback
+from workflows.services.runs.waits import list_answered
 from workflows.templatetags.kind_words import get_kind_title
 from workflows.templatetags.run_errors import translate_error
 from workflows.views.canvas.drawing import draw
@@ -75,6 +76,8 @@ class StepRow:
     # The bar of the waterfall, in percent of the time between the first step's start and the last one's end.
     start: float = 0.0
     width: float = 0.0
+    # How long the step waited for the answers of people.
+    answer_seconds: float | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.step, name)
@@ -169,24 +172,39 @@ def is_pinned(step: Step, mocks: Mapping[str, Json] | None) -> bool:
 
 
 def build_step_rows(
-    steps: Sequence[Step], mocks: Mapping[str, Json] | None = None
+    steps: Sequence[Step],
+    mocks: Mapping[str, Json] | None = None,
+    waits: Sequence[RunWait] = (),
 ) -> list[StepRow]:
-    """Return the rows of the table of steps, each with its bar in the waterfall."""
+    """Return the rows of the table of steps, each with its bar in the waterfall; ``waits`` are those of the run."""
     timed = [step for step in steps if step.started_at and step.status != StepStatus.SKIPPED]
     start = min((step.started_at for step in timed), default=0.0)
     end = max((_get_end(step) for step in timed), default=0.0)
     rows = []
     for step in steps:
         pinned = is_pinned(step, mocks)
+        answered = sum_answer_seconds(step, waits)
         if step not in timed or end <= start:
-            rows.append(StepRow(step, pinned))
+            rows.append(StepRow(step, pinned, answer_seconds=answered))
             continue
         percent = 100 / (end - start)
         width = max(step.elapsed * percent, MIN_WIDTH)
         began_at = step.started_at + step.waited
         left = min((began_at - start) * percent, 100 - width)
-        rows.append(StepRow(step, pinned, left, width))
+        rows.append(StepRow(step, pinned, left, width, answered))
     return rows
+
+
+def sum_answer_seconds(step: Step, waits: Sequence[RunWait]) -> float | None:
+    """Return how long people took to answer this step's questions, or None if it asked nobody or is not answered."""
+    times = [
+        (wait.answered_at - wait.created_at).total_seconds()
+        for wait in waits
+        if wait.form is not None
+        and wait.answered_at is not None
+        and (wait.node_key, wait.rounds) == (step.node_key, step.rounds)
+    ]
+    return sum(times) if times else None
 
 
 def _get_end(step: Step) -> float:
@@ -260,7 +278,7 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
         list_written(principal, run, events=events) if events else [],
         other_namespaces=considered.namespaces,
     )
-    rows = build_step_rows(steps, run.mocks)
+    rows = build_step_rows(steps, run.mocks, list_answered(principal, run) if steps else ())
     outputs = _format_values(run.outputs or {})
     (linked_files,) = load_linked_files(principal, ["\n".join(text for _name, text in outputs)])
     return {

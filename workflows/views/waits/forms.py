@@ -133,12 +133,16 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A question in a chat, and its answer. ``is_card``: it is shown with its form, since a message can't answer it."""
+    """A question in a chat, and its answer. ``is_card``: it is shown with its form, since a message can't answer it.
+
+    ``reply_hint`` says what the next message does.
+    """
 
     question: Question
     text: str
     answer: str
     is_card: bool
+    reply_hint: str = ""
 
     @property
     def is_for_visitor(self) -> bool:
@@ -149,14 +153,37 @@ class Exchange:
 
 def build_exchange(question: Question) -> Exchange:
     form, wait = question.wait.form or {}, question.wait
-    answers = [value for _name, value in question.answers if value]
+    reply_field = find_reply_field(form)
     is_answered = wait.answered_at is not None and not wait.is_timed_out
     return Exchange(
         question,
         text="\n\n".join(piece.text for piece in question.pieces if piece.text),
-        answer=", ".join(answers) if is_answered else "",
-        is_card=not is_answered and (not question.is_asked or find_reply_field(form) is None),
+        answer=_join_answer(question, reply_field) if is_answered else "",
+        is_card=not is_answered and (not question.is_asked or reply_field is None),
+        reply_hint=_describe_reply(question, reply_field) if reply_field else "",
     )
+
+
+def _join_answer(question: Question, reply_field: str | None) -> str:
+    """Return the answer as the person's message: their own words alone, if words are all that was asked for."""
+    reply = (question.wait.values or {}).get(reply_field) if reply_field else None
+    if reply:
+        return format_value(reply)
+    return ", ".join(value for _name, value in question.answers if value)
+
+
+def _describe_reply(question: Question, reply_field: str) -> str:
+    """Name the field into which the next message goes, and the button that it stands for."""
+    if (question.wait.form or {}).get(
+        "type"
+    ) == "question":  # of an agent: it has no field of an author
+        return _("The reply below answers this question.")
+    fields = {piece.field.name: piece.field.label for piece in question.pieces if piece.field}
+    titles = {"field": fields.get(reply_field, reply_field)}
+    if list_actions(question.wait.form or {}):
+        titles["button"] = question.buttons[0].title
+        return _("Your reply fills in “%(field)s” and chooses “%(button)s”.") % titles
+    return _("Your reply fills in “%(field)s”.") % titles
 
 
 def build_decision(wait: RunWait) -> Decision:

@@ -9,9 +9,15 @@ from workflows.engine.language.document import Json
 from workflows.engine.runtime.step_reports import measure_size
 from workflows.models import Pin, Run, Step, Workflow
 from workflows.services.debugging.pins import build_template, list_branches
+from workflows.services.runs.waits import list_answered
 from workflows.views.request_context import parse_id_or_none
 from workflows.views.runs.agent_rounds import build_agent_rows
-from workflows.views.runs.detail import StepRow, is_pinned, may_have_started_runs
+from workflows.views.runs.detail import (
+    StepRow,
+    is_pinned,
+    may_have_started_runs,
+    sum_answer_seconds,
+)
 from workflows.views.runs.memory.context import (
     list_prompt_messages,
     list_recalled,
@@ -41,7 +47,11 @@ def build_step_context(
     run = step.run
     previous_step = selectors.find_previous_step(principal, workflow, step)
     return context | {
-        "step": StepRow(step, is_pinned(step, run.mocks)),
+        "step": StepRow(
+            step,
+            is_pinned(step, run.mocks),
+            answer_seconds=sum_answer_seconds(step, list_answered(principal, run)),
+        ),
         "run": run,
         "warning": _find_warning(run, node),
         "inputs": _serialize_values(
