@@ -42,7 +42,15 @@ TIER_HINTS: Final[Mapping[Tier, Promise]] = {
     Tier.WORKING: _("In use. Expires after a day unless it proves useful."),
     Tier.LONG_TERM: _("In use. Does not expire."),
 }
+# The reasons that the product gives for a change, as they are stored.
+REASONS: Final[Mapping[str, Promise]] = {"Undone": _("Undone")}
 register.filter("as_text", to_text)
+
+
+@register.filter
+def translate_reason(reason: str) -> str:
+    """Return the product's own reason in the reader's language; what a person wrote stays as it is."""
+    return str(REASONS.get(reason, reason))
 
 
 @register.filter

@@ -18,6 +18,9 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.history.restore import restore_revisions
 
 
+UNDONE = "Undone"  # the reason of a change that undoes another one; pages translate it
+
+
 def revert_change(access: NamespaceAccess, change_id: UUID, reason: str) -> int:
     """Revert the change and return the number of reverted entries.
 

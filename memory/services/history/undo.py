@@ -15,7 +15,7 @@ from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.history.restore import restore_revisions
-from memory.services.history.revert import revert_change
+from memory.services.history.revert import UNDONE, revert_change
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def _restore_forgotten(access: NamespaceAccess, change: Change) -> tuple[str, ..
     targets = {revision.entry_id: revision for revision in revisions.order_by("entry_id")}
     forgotten = Entry.objects.unscoped().filter(pk__in=targets).exclude(deleted_at=None)
     pairs = [(entry, targets[entry.pk]) for entry in forgotten.order_by("id")]
-    restore_revisions(access, change.namespace, pairs, _("Undone"))
+    restore_revisions(access, change.namespace, pairs, UNDONE)
     return tuple(str(entry.pk) for entry, _revision in pairs)
 
 
@@ -67,7 +67,7 @@ def _revert_entries(access: NamespaceAccess, change: Change) -> tuple[str, ...]:
     )
     ids = revisions.order_by("entry_id").values_list("entry_id", flat=True).distinct()
     entry_ids = tuple(map(str, ids))
-    revert_change(access, change.pk, _("Undone"))
+    revert_change(access, change.pk, UNDONE)
     return entry_ids
 
 

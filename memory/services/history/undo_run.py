@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
@@ -25,7 +24,7 @@ from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.history.restore import restore_revisions
-from memory.services.history.revert import can_forget, is_expired
+from memory.services.history.revert import UNDONE, can_forget, is_expired
 from memory.upkeep.promotion import ACTOR as PROMOTION
 
 
@@ -62,7 +61,7 @@ def undo_run(
         count, skipped = sum(plan.count for plan in plans), sum(plan.skipped for plan in plans)
         if dry_run or not count:
             return RunUndoResult(count, skipped)
-        reason = reason or _("Undone")
+        reason = reason or UNDONE
         # The change is recorded in the first namespace with entries to undo; the revisions of all refer to it.
         main = next(plan for plan in plans if plan.count)
         change = main.access.record_change(main.namespace, Operation.EDIT, count, reason)

@@ -38,7 +38,7 @@ from memory.services.curation.learning_rules import LearningRule
 from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import Batch, NamespaceAccess
-from memory.services.history.revert import revert_change
+from memory.services.history.revert import UNDONE, revert_change
 from memory.services.review.proposal_rows import to_proposal, to_row_fields
 from memory.services.review.review_outcomes import annotate_verdicts
 
@@ -180,7 +180,7 @@ def undo_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") 
         _check_transition(row, ReviewState.UNDONE)
         if row.change_id is None:
             raise InvalidInput("proposal: there is no change to undo.")
-        count = revert_change(access, row.change_id, reason or _("Undone"))
+        count = revert_change(access, row.change_id, reason or UNDONE)
         access.detail["keys"] = count
         return _save_decision(row, access, ReviewState.UNDONE, reason)
 

@@ -1,9 +1,10 @@
 """Values as lists show them: one line each, with what a person would call them."""
 
 import pytest
+from django.utils import translation
 
 from memory.core.records import Json, Tier
-from memory.templatetags.memory_values import as_one_line, tier_label
+from memory.templatetags.memory_values import as_one_line, tier_label, translate_reason
 
 
 PAGE = {"id": "tea", "title": "Tea", "summary": "How we\nmake it.", "content": "# How", "tags": []}
@@ -40,3 +41,9 @@ def test_tier_is_told_in_words_and_none_by_a_dash() -> None:
         "–",
         "–",
     ]
+
+
+@pytest.mark.parametrize(("reason", "shown"), [("Undone", "已撤销"), ("He moved", "He moved")])
+def test_reason_of_the_product_is_in_the_language_of_the_reader(reason: str, shown: str) -> None:
+    with translation.override("zh-hans"):
+        assert translate_reason(reason) == shown
