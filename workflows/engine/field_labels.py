@@ -85,6 +85,11 @@ _LABELS_OF_KEYS: Final[Mapping[str, str]] = {
     "variable_selector": gettext_noop("Variable"),
     "write_mode": gettext_noop("Operation"),
 }
+# A list and a key of its items → the label, where the form of this list has another one.
+_LABELS_IN_LISTS: Final[Mapping[tuple[Widget | None, str], str]] = {
+    (Widget.ACTIONS, "id"): gettext_noop("Name"),
+    (Widget.CLASSES, "name"): gettext_noop("Description of the class"),
+}
 _SELECTOR_SUFFIX: Final = "selector"
 # These say of an item only what its own name says.
 _PLAIN_SELECTORS: Final = frozenset({"variable_selector", "value_selector"})
@@ -115,20 +120,21 @@ def find_place(path: Iterable[int | str], fields: Iterable[Field]) -> FieldPlace
     """Return the place at a path. The parts of a variable's selector are one place, the variable."""
     candidates, field, is_variable = tuple(fields), None, False
     widget: Widget | None = None
+    list_widget: Widget | None = None  # of the list in which the item is
     key, labels, walked = "", list[str](), list[int | str]()
     for step in path:
         walked.append(step)
         if isinstance(step, int) or widget in _NAMED_WIDGETS or key in _NAMED_KEYS:
             labels[-1:] = [_label_item(labels, widget, key, step)]
             is_variable = widget in _WIDGETS_OF_VARIABLES
-            field, widget, key = None, None, ""
+            field, widget, list_widget, key = None, None, widget, ""
         else:
             field = next((each for each in candidates if each.name == step), None)
             is_variable = _holds_variable(field, step)
             if field is not None:
                 labels.append(field.label)
             elif step not in _PLAIN_SELECTORS or len(walked) < 3:
-                labels.append(_label_key(step))
+                labels.append(_LABELS_IN_LISTS.get((list_widget, step)) or _label_key(step))
             candidates = field.fields if field else ()
             widget, key = (field.widget if field else None), step
         if is_variable:

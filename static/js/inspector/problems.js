@@ -30,7 +30,7 @@ export class Problems {
     });
   }
 
-  /** @param {{severity: string, message: string, field: string|null}[]} problems */
+  /** @param {{severity: string, message: string, field: string|null, is_empty: boolean}[]} problems */
   show(problems) {
     const { root } = this.inspector;
     for (const list of root.querySelectorAll("[data-problems]")) {
@@ -58,7 +58,7 @@ export class Problems {
     setTimeout(() => block?.classList.remove("is-pointed-at"), 1600);
   }
 
-  #showProblem({ severity, message, field }) {
+  #showProblem({ severity, message, field, is_empty: isEmpty }) {
     const { root } = this.inspector;
     const list = this.#findList(field) ?? root.querySelector('[data-problems=""]');
     if (!list) return;
@@ -66,7 +66,7 @@ export class Problems {
     line.className = severity === "error" ? "is-error" : "is-warning";
     line.textContent = message;
     list.append(line);
-    const control = severity === "error" && field && this.#findExact(field);
+    const control = (severity === "error" || isEmpty) && field && this.#findExact(field);
     if (control) control.setAttribute("aria-invalid", "true");
   }
 

@@ -13,6 +13,8 @@ from workflows.engine.language.problems import (
 )
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
+from workflows.engine.nodes.control.human_input import HumanInput
+from workflows.engine.nodes.llm.question_classifier import QuestionClassifier
 
 
 KINDS = build_kinds()
@@ -96,6 +98,18 @@ def test_label_of_a_part_tells_the_way_to_it():
     assert build_field_label(("a", "b", 0, "c"), fields) == "First › Second 1 › C"
 
 
+@pytest.mark.parametrize(
+    ("kind", "path", "label"),
+    [
+        (HumanInput, ("user_actions", 0, "id"), "Button 1 › Name"),
+        (HumanInput, ("inputs", 0, "output_variable_name"), "Field 1 › Name"),
+        (QuestionClassifier, ("classes", 0, "name"), "Class 1 › Description of the class"),
+    ],
+)
+def test_label_of_a_row_is_that_of_its_form(kind, path, label):
+    assert build_field_label(path, kind.fields) == label
+
+
 def test_older_form_of_an_assignment_is_not_missing_the_newer():
     older = {
         "assigned_variable_selector": ["conversation", "a"],
@@ -107,7 +121,7 @@ def test_older_form_of_an_assignment_is_not_missing_the_newer():
 
 ROWS = [
     ("start", "variables", {"variable": "", "type": "text-input"}, "variable", "Input 2 › Name"),
-    ("question-classifier", "classes", {"id": "2", "name": " "}, "name", "Class 2 › Name"),
+    ("question-classifier", "classes", {"id": "2", "name": " "}, "name", "Class 2 › Description of the class"),
     ("end", "outputs", {"variable": "", "value_selector": ["start", "q"]}, "variable", "Output 2 › Name"),
 ]  # fmt: skip
 

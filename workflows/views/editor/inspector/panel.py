@@ -248,6 +248,7 @@ def _serialize_problems(problems: Iterable[Problem], titles: Mapping[str, str]) 
             "severity": problem.severity.value,
             "message": replace_ids_by_titles(describe_problem(problem), titles),
             "field": problem.field,
+            "is_empty": problem.code == "config.empty",
         }
         for problem in problems
     ]
