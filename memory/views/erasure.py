@@ -1,8 +1,8 @@
 """The pages of an erasure: the form, the preview to confirm, and the receipt."""
 
 import json
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import asdict
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -10,7 +10,6 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
@@ -32,53 +31,8 @@ from memory.services.erasure.erasure_jobs import (
     plan_erasure,
 )
 from memory.views.erasure_decisions import name_rows
+from memory.views.erasure_lines import list_tables, summarize
 from memory.views.request_context import build_caller, name_namespaces, render_page_or_fragment
-
-
-# The labels of the tables, in the order of a receipt.
-TABLE_LABELS: dict[str, str | Promise] = {
-    "memory_entry": gettext_lazy("Memories"),
-    "memory_revision": gettext_lazy("Revision history"),
-    "memory_read": gettext_lazy("Recall log"),
-    "memory_change": gettext_lazy("Bulk changes"),
-    "memory_posting": gettext_lazy("Search index"),
-    "memory_embedding": gettext_lazy("Embeddings"),
-    "memory_group": gettext_lazy("Memory groups"),
-    "memory_proposal": gettext_lazy("Open proposals"),
-    "memory_curation": gettext_lazy("Learned from runs"),
-    "memory_emergencyaccess": gettext_lazy("Emergency access"),
-    "memory_namespace": gettext_lazy("Namespaces"),
-    "memory_wikijob": gettext_lazy("Upkeep of knowledge"),
-    "memory_documentupload": gettext_lazy("Documents uploaded into knowledge bases"),
-    "memory_entry_of_runs": gettext_lazy("Shared memories that runs for this person wrote"),
-    "memory_runperson": gettext_lazy("Notes that these runs were for this person"),
-    "memory_source": gettext_lazy("Sources of knowledge pages"),
-    "memory_page": gettext_lazy("Knowledge pages without these sources"),
-    "sharing": gettext_lazy("Shares with members"),
-    "elsewhere": gettext_lazy("Stored by other providers"),
-    "workflows_conversation": gettext_lazy("Conversations"),
-    "workflows_message": gettext_lazy("Messages"),
-    "workflows_task": gettext_lazy("Tasks"),
-    "workflows_storedfile": gettext_lazy("Files"),
-    "workflows_run": gettext_lazy("Runs"),
-    "workflows_step": gettext_lazy("Run steps"),
-    "workflows_runcommit": gettext_lazy("Run events"),
-    "workflows_runpartial": gettext_lazy("Unfinished replies"),
-    "workflows_steppart": gettext_lazy("Calls of agents"),
-    "workflows_runwait": gettext_lazy("Questions to people"),
-    "workflows_idempotencykey": gettext_lazy("Stored replies to API requests"),
-    "workflows_wouldbe": gettext_lazy("Memory of dry runs"),
-    "workflows_feedback": gettext_lazy("Feedback"),
-    "workflows_datacase": gettext_lazy("Cases of datasets"),
-    "accounts_auditperson": gettext_lazy("Audit trail pseudonyms"),
-}
-
-
-class TableLine(NamedTuple):
-    label: str | Promise
-    name: str
-    erased_count: int
-    remaining_count: int
 
 
 class PersonForm(forms.Form):
@@ -170,9 +124,11 @@ def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
     caller = build_caller(request)
     row = get_erasure(caller, erasure_id)
     stored_receipt = row.receipt or {}
-    lines = _build_lines(stored_receipt.get("tables", {}), stored_receipt.get("left", {}))
+    tables, remaining = stored_receipt.get("tables", {}), stored_receipt.get("left", {})
+    lines = list_tables(tables, remaining)
     context = {
         "erasure": row,
+        "summary": summarize(tables, remaining, stored_receipt.get("memories", {})),
         "lines": [line for line in lines if line.erased_count or line.remaining_count],
         "empty": [line.label for line in lines if not (line.erased_count or line.remaining_count)],
         "audit_count": stored_receipt.get("kept", {}).get("accounts_auditentry", 0),
@@ -217,7 +173,10 @@ def _show_form(
     context = {
         "form": form,
         "planned": planned,
-        "lines": _build_lines(planned.tables) if planned else [],
+        "summary": summarize(planned.tables, {}, asdict(planned.memories)) if planned else [],
+        "lines": [line for line in list_tables(planned.tables, {}) if line.erased_count]
+        if planned
+        else [],
         "total": sum(planned.tables.values()) if planned else 0,
         "confirmation": get_confirmation_text(subject) if planned else "",
         "is_self": subject == str(principal.user_id),
@@ -229,13 +188,3 @@ def _show_form(
         ],
     }
     return render(request, "memory/erasure/erase.html", context, status=status)
-
-
-def _build_lines(tables: Mapping[str, int], remaining: Mapping[str, int] = {}) -> list[TableLine]:
-    """Return a line for each table with its numbers of erased and remaining rows."""
-    names = [*TABLE_LABELS, *sorted(set(tables) - set(TABLE_LABELS))]
-    return [
-        TableLine(TABLE_LABELS.get(name, name), name, tables[name], remaining.get(name, 0))
-        for name in names
-        if name in tables
-    ]

@@ -105,7 +105,10 @@ def erase(page: Page, folder: Path, outside: str) -> None:
     page.locator("input[name=whose][value=other]").check()
     page.locator("input[name=person]").fill(outside)
     page.locator("form.card button[type=submit]").click()
-    expect(page.get_by_text("memory_entry", exact=True)).to_be_visible()
+    table = page.get_by_text("memory_entry", exact=True)
+    expect(table).to_be_hidden()
+    page.locator("form.card summary").click()
+    expect(table).to_be_visible()
     page.locator("input[name=typed]").fill(outside)
     assert complaints(page, CONTRAST, NAMELESS, OVERFLOW) == []
     page.locator("button[name=sure]").click()

@@ -242,6 +242,9 @@ def test_person_is_shown_what_would_go_types_it_and_gets_a_receipt(
     about = {"whose": "other", "person": BEN, "runs": "on"}
 
     looked = markup_of(cast.ada.client.post(ERASE, about))
+    summary, _, details = looked.partition("Will be erased")[2].partition("<details")
+    assert re.search(r"Memories</span></td><td class=\"num\">1</td>", summary)
+    assert ("memory_" in summary, "memory_posting" in details) == (False, True)
     assert f"Type {BEN} to confirm" in looked
     assert re.search(r"memory_entry</span></td><td class=\"num\">1</td>", looked)
     wrong = cast.ada.client.post(ERASE, {**about, "sure": "1", "typed": "ben"})

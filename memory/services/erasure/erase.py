@@ -8,7 +8,7 @@ the same counts taken again afterwards, and what is kept.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import chain
@@ -51,6 +51,7 @@ from memory.services.erasure.erase_sources import (
     erase_sources,
     list_source_namespaces,
 )
+from memory.services.erasure.memory_counts import MemoryCounts, count_memories
 from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.namespace_access import find_target
@@ -77,6 +78,7 @@ class Receipt:
 
     ``tables`` counts the rows that were or would be erased, ``left`` those found afterwards, ``kept`` those that stay.
     ``to_decide`` are the ids of shared entries that runs for the person wrote, and in which others have words, too.
+    ``memories`` tells the rows of ``memory_entry`` apart.
     """
 
     subject: str
@@ -87,6 +89,7 @@ class Receipt:
     left: Mapping[str, int]
     kept: Mapping[str, int]
     to_decide: tuple[str, ...] = ()
+    memories: MemoryCounts = field(default_factory=MemoryCounts)
 
 
 def erase(
@@ -165,7 +168,7 @@ def erase_here(
             "accounts_auditentry": _count_audit_entries(team_id, namespaces, person_ids),
             TO_DECIDE: len(writes.mixed),
         }
-        tables: dict[str, int] = {}
+        memories, tables = count_memories(erased_ids), dict[str, int]()
         if not dry_run:
             # Locking order: the host's rows, such as runs, always come before memory's.
             host_tables = erase_in_host(dry_run=False)
@@ -186,7 +189,7 @@ def erase_here(
         tables = left if dry_run else tables
         now, count = timezone.now(), len(namespaces)
         to_decide = tuple(str(entry.pk) for entry in writes.mixed)
-        receipt = Receipt(subject, dry_run, now, count, tables, left, kept, to_decide)
+        receipt = Receipt(subject, dry_run, now, count, tables, left, kept, to_decide, memories)
         if not dry_run:
             _record(caller, receipt)
     return receipt

@@ -17,7 +17,7 @@ from memory import services
 from memory.core.errors import AccessDenied, NotFound
 from memory.models import Curation, EmergencyAccess, Namespace, Proposal, WikiJob
 from memory.services.erasure.erase import TABLES
-from memory.views.erasure import TABLE_LABELS
+from memory.views.erasure_lines import TABLE_LABELS
 from tests.factories.workflows import make_conversation, make_journal, make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
