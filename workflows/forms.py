@@ -1,10 +1,10 @@
 """Forms of the workflow pages. The run form is built from the start node's variables."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from config.http import strict_json
 from workflows.engine.files.rules import read_field_rules, read_message_rules
-from workflows.engine.language.document import Document, Json
+from workflows.engine.language.document import Document, Json, Mode
 from workflows.engine.language.start_form import FILE_FIELDS, list_form_variables
 from workflows.files.accepted import UploadField
 from workflows.files.choices import FileChoice, build_file_choice, list_chosen
@@ -241,12 +241,26 @@ class ImportForm(PageForm):
             raise forms.ValidationError(_("The file is not UTF-8 text.")) from error
 
 
+class StartSelect(forms.RadioSelect):
+    """The choice of what a new workflow begins with; ``unavailable`` values can't be chosen."""
+
+    unavailable: Collection[str] = ()
+
+    def create_option(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # as Django passes them
+        option = super().create_option(*args, **kwargs)
+        if option["value"] in self.unavailable:
+            option["attrs"] |= {"disabled": True, "aria-describedby": "no-drafting-model"}
+        return option
+
+
 class NewWorkflowForm(PageForm):
     """A new workflow: its name and type, and what it begins with."""
 
     READY, BLANK, DESCRIPTION = "ready", "blank", "description"
 
-    name = forms.CharField(label=_("Name"), max_length=255)
+    name = forms.CharField(
+        label=_("Name"), max_length=255, widget=forms.TextInput(attrs={"autofocus": True})
+    )
     start = forms.ChoiceField(
         label=_("Start with"),
         required=False,
@@ -255,7 +269,7 @@ class NewWorkflowForm(PageForm):
             (DESCRIPTION, _("A description: a model drafts the workflow, and you edit the draft")),
             (BLANK, _("A blank canvas")),
         ],
-        widget=forms.RadioSelect,
+        widget=StartSelect,
         initial=READY,
         help_text=_("Each person has a memory of their own, which all workflows of the team use."),
     )
@@ -282,6 +296,21 @@ class NewWorkflowForm(PageForm):
         widget=forms.RadioSelect,
         initial="advanced-chat",
     )
+
+    def __init__(
+        self,
+        *args: Any,  # as Django's forms take them
+        suggested_names: Mapping[Mode, str],
+        can_draft: bool,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        # The page's script puts the other type's name into the field, while nobody has edited it.
+        self.fields["name"].widget.attrs |= {
+            f"data-name-{mode}": name for mode, name in suggested_names.items()
+        }
+        if not can_draft:
+            cast(StartSelect, self.fields["start"].widget).unavailable = (self.DESCRIPTION,)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -1,6 +1,7 @@
 """A new workflow can be run at once, and a description becomes a draft that can be run."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
@@ -10,6 +11,7 @@ from django.urls import reverse
 
 from accounts.tenancy import tenant
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 from workflows.engine.language.document import Document, Mode
 from workflows.engine.language.problems import select_errors
 from workflows.engine.language.validation import validate
@@ -136,6 +138,28 @@ def test_page_creates_a_ready_workflow_with_the_suggested_name(alice: Person):
     assert new_workflow.suggest_name(alice.team.pk) == "My chatbot 2"
 
 
+@pytest.mark.parametrize(
+    ("sent", "name"),
+    [("My chatbot", "My workflow"), ("My workflow", "My workflow"), ("Sums", "Sums")],
+)
+def test_suggested_name_follows_the_type_and_a_name_of_the_person_stays(
+    alice: Person, sent: str, name: str
+):
+    alice.client.post(NEW, {"name": sent, "mode": "workflow"})
+
+    assert newest(alice)[0].name == name
+
+
+def test_page_has_the_suggested_name_of_each_type_in_the_field_with_the_focus(alice: Person):
+    page = markup_of(alice.client.get(NEW))
+
+    (field,) = re.findall(r'<input[^>]*name="name"[^>]*>', page)
+    assert "autofocus" in field
+    assert 'value="My chatbot"' in field
+    assert 'data-name-advanced-chat="My chatbot"' in field
+    assert 'data-name-workflow="My workflow"' in field
+
+
 def test_page_requires_a_name(alice: Person):
     assert alice.client.post(NEW, {"name": " "}).status_code == 422
 
@@ -159,6 +183,14 @@ def test_description_becomes_a_draft(connected: Person, monkeypatch: pytest.Monk
     assert errors_of(document) == []
     assert models.requests[0].model == "big"
     assert models.requests[0].messages[1].text == "a bot for new employees"
+
+
+def test_with_a_model_the_page_has_a_field_for_the_description(connected: Person):
+    page = markup_of(connected.client.get(NEW))
+
+    (choice,) = re.findall(r'<input[^>]*value="description"[^>]*>', page)
+    assert "disabled" not in choice
+    assert 'name="description"' in page
 
 
 def test_bad_answer_is_repaired_once(connected: Person, monkeypatch: pytest.MonkeyPatch):
@@ -190,7 +222,10 @@ def test_without_a_model_the_page_says_so_and_offers_the_closest_sample(alice: P
 
     answer = alice.client.post(NEW, body)
 
-    assert "No model is connected" in alice.client.get(NEW).content.decode()
+    page = markup_of(alice.client.get(NEW))
+    (choice,) = re.findall(r'<input[^>]*value="description"[^>]*>', page)
+    assert ("disabled" in choice, page.count("No model is connected")) == (True, 1)
+    assert 'name="description"' not in page
     assert answer.status_code == 422
     assert answer.context["closest_sample"].slug == "handbook"
 

@@ -54,9 +54,9 @@ def create_from_description(
         return _create(principal, team_id, document, folder)
 
 
-def suggest_name(team_id: UUID) -> str:
-    """Return a name for a new workflow that no workflow of the team has."""
-    stem = _("My chatbot")
+def suggest_name(team_id: UUID, mode: Mode = Mode.CHAT) -> str:
+    """Return a name for a new workflow of this mode that no workflow of the team has."""
+    stem = _("My workflow") if mode is Mode.WORKFLOW else _("My chatbot")
     with tenant([team_id]):
         rows = Workflow.objects.unscoped().filter(team_id=team_id, name__startswith=stem)
         used = set(rows.values_list("name", flat=True))

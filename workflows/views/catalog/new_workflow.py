@@ -1,5 +1,6 @@
 """The page of a new workflow: ready to run, from a description, or blank."""
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -25,19 +26,27 @@ def new(request: HttpRequest) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
     permissions.check_create(principal, team_id)
     location = get_location(request)
-    suggested_name = new_workflow.suggest_name(team_id)
-    form = NewWorkflowForm(get_form_data(request), initial={"name": suggested_name})
+    suggested_names = {mode: new_workflow.suggest_name(team_id, mode) for mode in Mode}
+    model = drafting.find_drafting_model(team_id)
+    form = NewWorkflowForm(
+        get_form_data(request),
+        initial={"name": suggested_names[Mode.CHAT]},
+        suggested_names=suggested_names,
+        can_draft=model is not None,
+    )
     if form.is_valid():
         try:
-            workflow = _create(request, form, team_id, location, suggested_name)
+            workflow = _create(request, form, team_id, location, suggested_names)
             return redirect("workflows:detail", workflow.pk)
-        except (NoModelConnected, DraftingFailed) as error:
+        except NoModelConnected as error:
+            form.add_error("start", str(error))
+        except DraftingFailed as error:
             form.add_error("description", str(error))
     description = form.data.get("description", "") if form.is_bound else ""
     context = {
         "form": form,
         "location": location,
-        "model": drafting.find_drafting_model(team_id),
+        "model": model,
         "closest_sample": find_closest_sample(description) if _wants_draft(form) else None,
     }
     return render(
@@ -55,12 +64,13 @@ def _create(
     form: NewWorkflowForm,
     team_id: UUID,
     location: FolderLocation,
-    suggested_name: str,
+    suggested_names: Mapping[Mode, str],
 ) -> Workflow:
     principal, data = get_principal(request), form.cleaned_data
+    is_suggested, mode = data["name"] in suggested_names.values(), Mode(data["mode"])
     if data["start"] == form.DESCRIPTION:
         # The model names the workflow, unless the person did.
-        name = "" if data["name"] == suggested_name else data["name"]
+        name = "" if is_suggested else data["name"]
         return new_workflow.create_from_description(
             principal,
             team_id=team_id,
@@ -72,7 +82,7 @@ def _create(
     return create(
         principal,
         team_id=team_id,
-        mode=Mode(data["mode"]),
-        name=data["name"],
+        mode=mode,
+        name=suggested_names[mode] if is_suggested else data["name"],
         folder=location.folder,
     )
