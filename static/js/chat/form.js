@@ -51,6 +51,9 @@ function storeDraft() {
   else removeValue(draftKey);
 }
 
+// Whoever opens a new conversation wants to write.
+if (new URLSearchParams(location.search).has("new")) box?.focus();
+
 // A field that must be filled in can be inside of what is closed.
 form?.addEventListener("invalid", (event) => event.target.closest("details")?.setAttribute("open", ""), true);
 form?.addEventListener("htmx:before:request", ({ target }) => {

@@ -90,9 +90,10 @@ def build_page_context(
 
 
 def _build_last_run_links(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the run whose states and log the page shows again; none in a frame."""
+    """Return the run whose states and log the page shows again; none in a frame, and none beside a new conversation."""
     run = context.get("last_run")
-    return build_run_links(run) if run is not None and "embed" not in request.GET else None
+    is_blank = "embed" in request.GET or "new" in request.GET
+    return None if run is None or is_blank else build_run_links(run)
 
 
 def _build_embedding_flags(request: HttpRequest) -> dict[str, Any]:
