@@ -35,13 +35,20 @@ async function load(query) {
   shownQuery = query;
 }
 
+/** Remove results of another query, so that nobody opens one for what they are typing. */
+function clear() {
+  shownQuery = null;
+  document.getElementById("search-results").replaceChildren();
+  getInput().removeAttribute("aria-activedescendant");
+}
+
 function show(html) {
   const results = document.getElementById("search-results");
   results.innerHTML = html;
   results.scrollTop = 0;
   const options = listOptions();
   const count = dialog.querySelector("[data-search-count]");
-  count.textContent = count.dataset.text.replace("{n}", options.length);
+  count.textContent = options.length === 1 ? count.dataset.one : count.dataset.text.replace("{n}", options.length);
   select(options[0]);
 }
 
@@ -110,8 +117,10 @@ if (dialog) {
   document.addEventListener("keydown", onPageKey);
   dialog.addEventListener("keydown", onKey);
   dialog.addEventListener("input", () => {
+    const query = getInput().value.trim();
+    if (!shownQuery || !query.startsWith(shownQuery)) clear();
     clearTimeout(timer);
-    timer = setTimeout(() => load(getInput().value.trim()), DELAY);
+    timer = setTimeout(() => load(query), DELAY);
   });
   dialog.addEventListener("pointermove", (event) => {
     const option = event.target.closest("[role=option]");

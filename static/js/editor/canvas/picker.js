@@ -111,7 +111,7 @@ class Picker {
     });
     this.list.replaceChildren(...rows);
     this.none.hidden = choices.length > 0;
-    this.count.textContent = t("{n} results", { n: choices.length });
+    this.count.textContent = choices.length === 1 ? t("1 result") : t("{n} results", { n: choices.length });
     this.#mark(choices.length ? Math.max(0, selected) : -1);
   }
 
