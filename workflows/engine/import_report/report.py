@@ -124,6 +124,22 @@ class ImportReport:
         return self.node_count - self.working_count
 
     @property
+    def unchosen_base_count(self) -> int:
+        """Return the number of data sets for which no knowledge base answers yet."""
+        return len(self.list_findings(Need.DATA_SET))
+
+    @property
+    def error_count(self) -> int:
+        """Return the number of problems that keep the workflow from starting."""
+        return sum(problem.is_error for problem in self.problems)
+
+    @property
+    def is_ready(self) -> bool:
+        """Return whether every node runs and nothing has to be chosen or mended first."""
+        is_blocked = self.unchosen_base_count or self.error_count
+        return self.ready_count == self.node_count and not is_blocked
+
+    @property
     def is_complete(self) -> bool:
         return not self.findings
 

@@ -207,7 +207,7 @@ def _build_context(principal: Principal, workflow: Workflow) -> dict[str, Any]:
         "unused_plugins": [row for row in plugins if row.finding.effect is Effect.UNUSED],
         "problem_groups": problem_groups,
         "problem_count": problem_count,
-        "error_count": sum(problem.is_error for problem in report.problems),
+        "error_count": report.error_count,
         "notes": importing.list_notes(workflow),
         "demo_links": [*list_links(report.demo_nodes, titles)],
         "knowledge_bases": knowledge_bases,
