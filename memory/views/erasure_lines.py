@@ -34,6 +34,7 @@ TABLE_LABELS: dict[str, str | Promise] = {
     "memory_wikijob": _("Upkeep of knowledge"),
     "memory_documentupload": _("Documents uploaded into knowledge bases"),
     "memory_entry_of_runs": _("Shared memories that runs for this person wrote"),
+    "memory_runperson": _("Notes that these runs were for this person"),
     "memory_source": _("Sources of knowledge pages"),
     "memory_page": _("Knowledge pages without these sources"),
     "sharing": _("Shares with members"),
