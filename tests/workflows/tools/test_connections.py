@@ -1,6 +1,7 @@
 """Connections from end to end: services, API and pages with real servers on 127.0.0.1."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -397,6 +398,38 @@ def test_page_shows_results_as_text(cast):
 
 
 COUNT = 14
+
+
+def test_page_shows_the_revision_and_the_parameters_of_a_tool(cast):
+    tool = {**ADD, "inputSchema": {
+        "type": "object", "required": ["b"], "properties": {
+            "a": {"type": "number"}, "b": {"type": ["null", "array"], "description": "<b>Which</b>"}, "c": {}},
+    }}  # fmt: skip
+    with FakeMcp(tools=[tool]) as server:
+        row = tools.connect_mcp(cast.ada.principal, team_id=cast.team_a.pk, url=server.url)
+
+    page = show(cast, row)
+
+    assert ("Revision of MCP" in page, "2025-06-18" in page, "3 parameters" in page) == (
+        True, True, True,
+    )  # fmt: skip
+    texts = [" ".join(re.sub(r"<[^>]+>", " ", item).split()) for item in re.findall(
+        r'<li class="break">(.*?)</li>', page, re.DOTALL)]  # fmt: skip
+    assert texts == [
+        "b array[any] · Required &lt;b&gt;Which&lt;/b&gt;", "a number", "c any",
+    ]  # fmt: skip
+
+
+def test_connection_that_was_never_checked_says_so(cast):
+    row = connect(cast)
+    with tenant([row.team_id]):
+        ToolConnection.objects.unscoped().filter(pk=row.pk).update(checked_at=None)
+
+    page = show(cast, row)
+
+    last_check = page.partition("Last check")[2].partition("</dd>")[0]
+    assert "Never" in last_check
+    assert "Revision of MCP" not in page
 
 
 def test_list_of_tools_needs_the_same_queries_for_one_and_three(cast, django_assert_num_queries):

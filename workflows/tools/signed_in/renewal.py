@@ -29,6 +29,7 @@ MARGIN: Final = timedelta(seconds=30)
 # Longer than an exchange takes; a process that has died is no longer waited for then.
 RENEWAL: Final = timedelta(seconds=45)
 POLL_SECONDS: Final = 0.25
+EXPIRED: Final = "The sign-in has expired"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def _take_step(reference: SignInReference, rejected: str) -> str | Grant | None:
             row.renewed_until = now + RENEWAL
             row.save(update_fields=["renewed_until"])
             return read_grant(row)
-        reason = "The sign-in has expired"
+        reason = EXPIRED
         _delete_tokens(row, reason)
     raise SignInEnded(describe_end(reference, reason))
 

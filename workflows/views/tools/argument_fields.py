@@ -13,12 +13,14 @@ from workflows.forms import InputField
 
 
 PREFIX: Final = "argument-"  # keeps an argument's name apart from those of the page's own fields
+MAX_PARAMETERS: Final = 50  # of an operation that are listed
 _CONTROLS: Final[Mapping[str, str]] = {
     "string": "text",
     "number": "number",
     "integer": "number",
     "boolean": "select",
 }
+_TYPE_NAMES: Final[Mapping[str, str]] = {"": "any", "array": "array[any]"}
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
@@ -41,6 +43,31 @@ def build_fields(
         _build_field(name, schema, name in required, data, (errors or {}).get(name, ""))
         for name, schema in _list_properties(parameters)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a tool, as the page of its connection lists it. All texts are the server's."""
+
+    name: str
+    type: str
+    is_required: bool
+    description: str
+
+
+def list_parameters(parameters: Mapping[str, Any]) -> list[Parameter]:
+    """Return the parameters of a schema, the required ones first."""
+    required = parameters.get("required") or []
+    listed = [
+        Parameter(
+            name,
+            _TYPE_NAMES.get(type_ := _find_type(schema), type_),
+            name in required,
+            str(schema.get("description") or ""),
+        )
+        for name, schema in _list_properties(parameters)[:MAX_PARAMETERS]
+    ]
+    return sorted(listed, key=lambda parameter: not parameter.is_required)
 
 
 def read_arguments(parameters: Mapping[str, Any], data: Mapping[str, str]) -> Submission:

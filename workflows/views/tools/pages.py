@@ -30,7 +30,9 @@ from workflows.services.tools.workflow_tools import list_workflow_tools
 from workflows.tools.connections import find_sign_in, get_sign_in
 from workflows.tools.mcp.commands import list_commands
 from workflows.tools.port import load_local_tools
+from workflows.tools.signed_in.renewal import EXPIRED
 from workflows.views.request_context import get_form_data
+from workflows.views.tools.argument_fields import list_parameters
 from workflows.views.tools.forms import (
     CallSecondsForm,
     McpForm,
@@ -197,7 +199,12 @@ def _render_detail(
 ) -> HttpResponse:
     enabled, approvals = set(connection.enabled_operations), set(connection.approval_operations)
     operations = [
-        {**row, "enabled": row["name"] in enabled, "approval": row["name"] in approvals}
+        {
+            **row,
+            "enabled": row["name"] in enabled,
+            "approval": row["name"] in approvals,
+            "parameter_list": list_parameters(row["parameters"]),
+        }
         for row in connection.operations
     ]
     needs_document = connection.kind == ConnectionKind.OPENAPI and not connection.document_url
@@ -232,6 +239,8 @@ def _describe_sign_in(connection: ToolConnection) -> dict[str, Any]:
         "offers_sign_in": sign_in.status != SignInStatus.NEEDED,
         "sign_in_status": sign_in.status,
         "sign_in_has_ended": sign_in.signed_in_at is not None and sign_in.access_token is None,
+        # That it has expired says no more than that it has ended.
+        "sign_in_reason": "" if sign_in.error == EXPIRED else sign_in.error,
         "sign_in_host": urlsplit(str(sign_in.server.get("issuer", ""))).netloc,
     }
 

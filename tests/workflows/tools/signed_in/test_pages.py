@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from tests.workflows.tools.signed_in.conftest import change_sign_in, reload
 from workflows.models import SignInStatus
+from workflows.tools.signed_in.renewal import EXPIRED
 
 
 pytestmark = pytest.mark.django_db
@@ -111,6 +112,15 @@ def test_ended_sign_in_is_told_with_the_reason(cast, ada, signed_in):
     page = show(cast.bob.client, signed_in)
     assert "An admin of the team can sign in." in page
     assert reverse("workflows:sign_in_tools", args=[signed_in.pk]) not in page
+
+
+def test_sign_in_that_has_expired_is_told_once(ada, signed_in):
+    change_sign_in(signed_in, access_token=None, refresh_token=None, error=EXPIRED)
+
+    page = show(ada, signed_in)
+
+    assert ("The sign-in has ended" in page, EXPIRED in page) == (True, False)
+    assert "Workflows that use its tools fail until somebody signs in again." in page
 
 
 def test_missing_permissions_are_told_of_a_sign_in_that_goes_on(ada, signed_in):
