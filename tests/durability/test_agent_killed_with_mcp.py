@@ -103,6 +103,40 @@ def test_call_that_ended_is_not_made_again_after_the_worker_was_killed(
 
 
 @pytest.mark.usefixtures("loopback")
+def test_run_goes_on_with_its_connection_after_a_person_has_answered(
+    cluster: Cluster, cast: Cast, ledger: FakeOpenAI
+) -> None:
+    def order_twice(request: Request) -> Answer:
+        count = count_results(request)
+        return Answer("ordered") if count == 2 else Answer(calls=[Call("order", "{}", f"c{count}")])
+
+    answer_from_now_on(ledger, order_twice)
+    with serve_mcp(NEW) as served:
+        run = start_agent(cluster, cast, ledger, served, "order")
+        before = served.requests["new server/discover"]
+        cluster.start("one")
+        for count in (1, 2):
+            cluster.until(lambda count=count: list_waits(cluster, run)[count - 1 :])
+            wait = list_waits(cluster, run)[-1]
+            answer_wait(
+                cast.alice.principal, run, wait_id=wait, values={"size": "L"}, action="accept"
+            )
+        row = cluster.until_ended(run)
+
+    assert row["outputs"] == {"text": "ordered"}
+    assert len(served.calls) == 4
+    assert served.requests["new server/discover"] == before + 1
+
+
+def list_waits(cluster: Cluster, run: Run) -> list[Any]:
+    """Return the questions of a run that it has paused for, the oldest first."""
+    statement = "select w.id from workflows_runwait w where w.run_id = %s order by w.created_at"
+    if cluster.row(run)["status"] not in ("paused", "succeeded"):
+        return []
+    return [row[0] for row in cluster.db.execute(statement, (run.pk,)).fetchall()]
+
+
+@pytest.mark.usefixtures("loopback")
 def test_question_of_a_server_is_answered_after_the_worker_was_killed(
     cluster: Cluster, cast: Cast, ledger: FakeOpenAI
 ) -> None:

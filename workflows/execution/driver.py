@@ -61,7 +61,7 @@ from workflows.execution.rounds.whole_run import WholeRun, load_whole_run
 from workflows.execution.run_setup import Setup, load_setup
 from workflows.execution.threads import run_in_thread
 from workflows.sandbox.places import run_for
-from workflows.tools.kept_connections import keep_connections
+from workflows.tools.kept_connections import ParkedConnections, keep_connections
 
 
 log = logging.getLogger(__name__)
@@ -119,6 +119,7 @@ class WorkerContext:
     outbox: Outbox
     services: Services
     children: ChildDriver
+    connections: ParkedConnections = field(default_factory=ParkedConnections)
 
 
 async def execute_run(execution: RunExecution, context: WorkerContext) -> None:
@@ -215,9 +216,10 @@ class _Attempt:
             run_plan = partial(run_plan, seeds=missing_steps, pause_control=pause_control)
             await record_run_start(claim, self.prepared)
         try:
-            async with keep_connections():
+            async with keep_connections(self.context.connections, claim.run_id) as pool:
                 answers = await self._load_answers()
                 result = await run_plan(answers=answers, begun_steps=begun_steps)
+                pool.is_pausing = result.status is RunStatus.PAUSED
         except EngineFault as fault:
             if self.execution.lost is not None:
                 await self.handle_interruption()

@@ -159,6 +159,7 @@ class Worker:
                 task.cancel()
             await asyncio.gather(*background_tasks, return_exceptions=True)
             await self._isolation.stop()
+            await self._context.connections.close()
             with suppress(DatabaseError, PoolTimeout, OSError):
                 await self._db.fetch_value(FORGET_STATEMENT, (self.name,))
             await self._outbox.drain()
