@@ -109,15 +109,15 @@ async def test_progress_extends_the_time_of_a_call_up_to_a_total(
     note_progress = Patience.note_progress
     monkeypatch.setattr(Patience, "note_progress", note)
     with serve_mcp(revision) as served, movable_time() as time:
-        target = Server(served.url, limit=CallLimit(60, 150))
+        target = Server(served.url, limit=CallLimit(600, 1500))
         waiting = asyncio.create_task(call_tool(target, operation("wait"), {}))
         await until_async(lambda: served.requests["tools/call"] == 1)
-        await report_after(50)
-        await report_after(50)
+        await report_after(500)
+        await report_after(500)
         assert not waiting.done()
-        await report_after(40)
-        time.let_pass(11)
-        message = "The tool wait took longer than 150 seconds, the limit of its connection"
+        await report_after(400)
+        time.let_pass(101)
+        message = "The tool wait took longer than 1500 seconds, the limit of its connection"
         with pytest.raises(ToolFailed, match=message):
             await waiting
         await until_async(served.was_cancelled.is_set)

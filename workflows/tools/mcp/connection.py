@@ -33,6 +33,8 @@ from workflows.tools.mcp.streams import NotedWriting, Spent, Streams, filter_mes
 # Until a session that doesn't end by itself is cancelled. A process is killed meanwhile, with all that it has started.
 CLOSE_SECONDS: Final = 5.0
 CLOSE_PROCESS_SECONDS: Final = 15.0
+# By which the transport waits longer than a call: it is still there to tell the server that the call is given up.
+MARGIN_SECONDS: Final = 60.0
 # A call learns from the end of its session why it got no answer.
 _REASON_SECONDS: Final = 2.0
 
@@ -109,7 +111,7 @@ class Connection:
         self._stop, self._ready = _Stop(), loop.create_future()
         # A kept connection outlasts its first call: each call has a time limit of its own.
         self._task = loop.create_task(
-            self._hold(open_streams, max(seconds, self.server.limit.total) + CLOSE_SECONDS)
+            self._hold(open_streams, max(seconds, self.server.limit.total) + MARGIN_SECONDS)
         )
         patience = Patience(CallLimit(seconds, seconds))
         try:
