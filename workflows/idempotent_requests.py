@@ -110,8 +110,11 @@ def compute_digest(request: HttpRequest) -> str:
         text = json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
     except strict_json.NotStrictJson:
         text = body
-    address = request.get_full_path().removeprefix(f"{get_script_prefix()}openai/")
-    head = f"{request.method} {address.removeprefix(get_script_prefix())}\n".encode()
+    prefix = get_script_prefix()
+    address = request.get_full_path()
+    if address.startswith(f"{prefix}openai/"):
+        address = prefix + address.removeprefix(f"{prefix}openai/")
+    head = f"{request.method} {address}\n".encode()
     return hashlib.sha256(head + text).hexdigest()
 
 
