@@ -6,7 +6,7 @@ const VIBRATION = 12; // ms
 export class LongPress {
   delay = DELAY;
   #timer = 0;
-  #held = null; // the element that is shown as held
+  #heldElement = null; // the element that is shown as held
   #selectedBefore = null;
 
   /** @param {(node: object) => void} onHold */
@@ -25,7 +25,7 @@ export class LongPress {
   #hold(node) {
     const { canvas } = this;
     this.#selectedBefore = [...canvas.selection];
-    this.#held = node.el;
+    this.#heldElement = node.el;
     node.el.classList.add("held");
     navigator.vibrate?.(VIBRATION);
     if (!canvas.selection.has(node.id)) canvas.pick([node.id]);
@@ -35,8 +35,8 @@ export class LongPress {
   /** Stop waiting, and no longer show a node as held. */
   stop() {
     clearTimeout(this.#timer);
-    this.#held?.classList.remove("held");
-    this.#held = null;
+    this.#heldElement?.classList.remove("held");
+    this.#heldElement = null;
   }
 
   /** Stop, and select again what was selected before the node was held. */
