@@ -273,3 +273,28 @@ def test_state_of_a_node_has_no_words_where_they_would_cover_its_neighbours(sign
     expect(signed_in.locator("wf-node[data-id=n0_0]")).to_have_attribute(
         "aria-description", "Skipped"
     )
+
+
+@pytest.mark.parametrize("is_in_panel", [True, False])
+def test_failure_is_told_once(signed_in: Page, *, is_in_panel: bool):
+    board = open_board(signed_in, row(2))
+
+    texts = board.js(
+        ANNOUNCE
+        + f"const isInPanel = {str(is_in_panel).lower()};"
+        + """
+        open("running");
+        if (isInPanel) {
+          const card = document.createElement("a");
+          card.dataset.why = "r1";
+          document.getElementById("panel-run").append(card);
+        }
+        const failed = { node: "n0", kind: "code", status: "failed", at: 1, elapsed: 0.1, error: "Out of order" };
+        tell("node_state_change", 5, failed);
+        tell("run_finished", 6, { status: "failed", error: "Out of order", error_node: "n0" });
+        const shown = [...editor.root.querySelectorAll("[data-run-words], [data-log-rows] [data-error]:not([hidden])")];
+        return shown.map((el) => el.textContent).filter(Boolean);
+        """
+    )
+
+    assert texts == ([] if is_in_panel else ["Out of order"])

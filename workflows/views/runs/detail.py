@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
+from urllib.parse import urlencode
 
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.principals import Principal
@@ -287,6 +289,7 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
         # Of a run that no user stopped.
         "stop_reason": run.error if run.error == ARCHIVED else "",
         "failed_node": load_failed_titles(principal, [run]).get(run.pk),
+        "failed_node_url": _build_failed_node_url(principal, run),
         "can_cancel": permissions.may_cancel(principal, run),
         "can_delete": permissions.may_delete_run(principal, run),
         "drawing": draw(
@@ -327,6 +330,14 @@ def _list_parked_steps(run: Run, document: Document) -> list[str]:
         return []
     titles = {node.id: node.title for node in document.nodes}
     return [titles.get(node) or node for node in parked.list_open_steps(run)]
+
+
+def _build_failed_node_url(principal: Principal, run: Run) -> str:
+    """Return the address that opens the failed node in the editor, for those who may change it; empty for others."""
+    if not run.error_node or not permissions.may_edit(principal, run.workflow):
+        return ""
+    query = urlencode({"node": run.error_node})
+    return f"{reverse('workflows:detail', args=[run.workflow_id])}?{query}"
 
 
 def _format_values(values: Mapping[str, Json]) -> list[tuple[str, str]]:

@@ -227,6 +227,16 @@ export class RunView {
     }
   }
 
+  /** Leave the error of a node's steps out of the log, where it is only shown when somebody points at a step. */
+  hideError(node) {
+    for (const step of this.steps.values()) {
+      if (step.node !== node) continue;
+      const error = step.el.querySelector("[data-error]");
+      step.el.title = error.textContent;
+      error.hidden = true;
+    }
+  }
+
   hasStep(node) {
     return [...this.steps.values()].some((step) => step.node === node);
   }

@@ -232,7 +232,7 @@ class Runs {
   #onFinished(data, isNews) {
     const error = nameNodes(this.editor, data.error ?? "");
     this.#showMessage(error && data.error_node ? `${getNodeName(this.editor, data.error_node)}: ${error}` : error);
-    this.#hideRepetitions(data.error_node);
+    if (error) this.#hideRepetitions(data.error_node);
     this.#refreshMemory();
     if (isNews && !this.isOld) {
       this.#announceEnd(data.status);
@@ -311,13 +311,13 @@ class Runs {
     if (text) for (const box of this.root.querySelectorAll("[data-run-now]")) box.hidden = false;
   }
 
-  /** A failure is told once in each place: in the chat by the turn, in the log by the row of the step. */
+  /** A failure is told once: by the turn or the card of the run, or else in the log by its step, or else in the bars. */
   #hideRepetitions(errorNode) {
-    const isInChat = this.panel.querySelector(`[data-why="${CSS.escape(this.run)}"]`);
-    const isInLog = errorNode && this.view.hasStep(errorNode);
-    for (const el of this.root.querySelectorAll("[data-run-words]")) {
-      if (el.closest("[data-run-bar]") ? isInChat : isInLog) el.textContent = el.title = "";
-    }
+    const id = CSS.escape(this.run);
+    const isInPanel = this.panel.querySelector(`[data-why="${id}"], run-stream[data-events*="${id}"]`) !== null;
+    if (isInPanel && errorNode) this.view.hideError(errorNode);
+    if (!isInPanel && !(errorNode && this.view.hasStep(errorNode))) return;
+    for (const el of this.root.querySelectorAll("[data-run-words]")) el.textContent = el.title = "";
   }
 
   #showWarnings(warnings) {

@@ -400,8 +400,20 @@ def test_failed_run_says_where_and_why(alice: Person):
 
     page = page_of(alice, run)
 
-    assert "Failed at llm" in page
+    assert "Failed at" in page
+    assert (
+        f'<a href="{reverse("workflows:detail", args=[run.workflow_id])}?node=llm">llm</a>' in page
+    )
     assert "No model." in page
+
+
+def test_failed_node_is_no_link_for_who_may_not_change_it(alice: Person, cast: Cast):
+    run = make_run(cast.vic, make_workflow(alice), **FAILED, error="No model.", error_node="llm")
+
+    page = page_of(cast.vic, run)
+
+    assert "Failed at llm" in page
+    assert "?node=llm" not in page
 
 
 def test_stopped_run_is_stopped_once(alice: Person):
