@@ -7,18 +7,20 @@ import datetime as dt
 from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 
 from accounts import audit, tokens
 from accounts.errors import StartTokenUnusable
-from accounts.models import StartToken, User
+from accounts.models import StartToken, Team, User
 from accounts.principals import load_user_principal
 from accounts.services.teams import create_team
 
 
 LIFETIME = dt.timedelta(hours=12)
 DEMO_EMAIL = "you@mnemoflow.local"
-DEMO_NAME = "Demo user"  # not translated, because the owner can change it
-DEMO_TEAM = "My team"
+# English until the owner's first sign-in, because the browser and its language are not known before.
+DEMO_NAME = gettext_noop("Demo user")
+DEMO_TEAM = gettext_noop("My team")
 
 
 @transaction.atomic
@@ -53,6 +55,8 @@ def redeem_start_token(token: str, *, network: str = "") -> User:
     if row.expires_at <= timezone.now() or not row.user.is_active:
         raise StartTokenUnusable
     actor = f"user:{row.user_id}"
+    if not StartToken.objects.filter(user=row.user).exclude(used_at=None).exists():
+        _translate_names(row.user)
     row.used_at = timezone.now()
     row.save(update_fields=["used_at"])
     for team_id in load_user_principal(row.user).team_ids:
@@ -64,3 +68,12 @@ def redeem_start_token(token: str, *, network: str = "") -> User:
             detail={"network": network} if network else {},
         )
     return row.user
+
+
+def _translate_names(user: User) -> None:
+    """Put the names of the demo owner and their team into the language of the browser, unless somebody changed them."""
+    if user.name == DEMO_NAME:
+        user.name = gettext(DEMO_NAME)
+        user.save(update_fields=["name"])
+    teams = Team.objects.filter(pk__in=load_user_principal(user).team_ids, name=DEMO_TEAM)
+    teams.update(name=gettext(DEMO_TEAM))

@@ -15,7 +15,7 @@ from psycopg.errors import UndefinedTable
 from accounts import services
 from accounts.access import can
 from accounts.errors import InvalidChoice, InvitationUnusable, NotAllowed, StartTokenUnusable
-from accounts.models import ApiKey, AuditEntry, StartToken, User
+from accounts.models import ApiKey, AuditEntry, StartToken, Team, User
 from accounts.principals import load_user_principal
 from accounts.tenancy import tenant
 from tests.support.markup import markup_of
@@ -118,6 +118,26 @@ def test_audit_trail_names_the_network_of_a_start_link(db):
     with tenant(team_ids):
         entry = AuditEntry.objects.unscoped().get(action="signin.start_token")
     assert entry.detail == {"network": "2001:db8:1:2::/64"}
+
+
+def test_first_sign_in_puts_the_names_of_the_demo_into_the_language_of_the_browser(
+    db, monkeypatch: pytest.MonkeyPatch
+):
+    words = {"Demo user": "演示用户", "My team": "我的团队"}
+    monkeypatch.setattr("accounts.services.firstrun.gettext", words.__getitem__)
+    Client().get(services.prepare_first_run())
+
+    user = User.objects.get()
+    assert (user.name, Team.objects.get().name) == ("演示用户", "我的团队")
+
+
+def test_later_sign_in_changes_no_name(db, monkeypatch: pytest.MonkeyPatch):
+    Client().get(services.prepare_first_run())
+    monkeypatch.setattr("accounts.services.firstrun.gettext", str.upper)
+    Client().get(services.prepare_first_run())
+
+    user = User.objects.get()
+    assert (user.name, Team.objects.get().name) == ("Demo user", "My team")
 
 
 @pytest.mark.parametrize("is_open", [False, True])
