@@ -92,6 +92,17 @@ def _embedding(person: Person, canary: str) -> Any:
     return row.pk
 
 
+def _person_of_run(person: Person, canary: str) -> Any:
+    from accounts.tenancy import tenant
+    from memory.models import RunPerson
+
+    with tenant([person.team.id]):
+        row, _made = RunPerson.objects.unscoped().get_or_create(
+            team=person.team, run_id=canary, defaults={"subject": str(person.user.pk)}
+        )
+    return row.pk
+
+
 OBJECTS: dict[str, Maker] = {
     "entry": _entry,
     "embedding": _embedding,
@@ -101,6 +112,7 @@ OBJECTS: dict[str, Maker] = {
     "change": _change,
     "subject": _subject,
     "memory policy": _policy,
+    "person of a run": _person_of_run,
 }
 
 ENTRY = {"entry_id": "entry"}

@@ -397,9 +397,8 @@ class SubWorkflowPort(Protocol):
         """Run a workflow to its end. ``reference`` is its slug or its id.
 
         The first call with an idempotency key starts the child, and a later attempt at the calling run gets the same
-        child; further calls within one attempt, which are retries, start new ones. ``is_untrusted`` says that the
-        inputs may contain untrusted content, and ``is_chosen`` that such content may have decided that the workflow runs.
-        ``memories`` are the words of memories in the inputs.
+        child; further calls within one attempt, which are retries, start new ones. The inputs may contain untrusted content
+        (``is_untrusted``), which may have decided that the workflow runs (``is_chosen``), and these words of ``memories``.
 
         Raises SubWorkflowUnavailable, NestingNotAllowed or InputRejected if no child can be started, and StepWaiting if
         the child is paused: the calling run then pauses, too, until the child has ended.

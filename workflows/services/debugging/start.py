@@ -114,9 +114,8 @@ def start_debug_run(
             system=partial.build_stream(principal, workflow, arguments.get("stream")),
             marks=runs.InputMarks.of(previous.run) if previous is not None else runs.NO_MARKS,
         )
-        query, conversation_key = arguments.get("query"), arguments.get("conversation")
-        completed = partial.complete_request(principal, request, query, conversation_key)
-        return runs.queue_run(principal, completed)
+        query, key = arguments.get("query"), arguments.get("conversation")
+        return runs.queue_run(principal, partial.complete_request(principal, request, query, key))
 
 
 def _select_pins(workflow: Workflow, options: RunOptions) -> Mapping[str, Json]:

@@ -141,13 +141,10 @@ class AgentSession:
 
     async def open_tools(self) -> None:
         """Find the tools. Raises ToolFailed for one that the run may not use."""
-        memory_tools = build_memory_tools(
-            self.config.memory_tools,
-            self.ctx,
-            lambda: self._has_read_untrusted,
-            self.config.knowledge_bases,
-        )
         reading = ModelReading(lambda: self._has_read_untrusted, self._shown_memories.find_in)
+        memory_tools = build_memory_tools(
+            self.config.memory_tools, self.ctx, reading.has_untrusted, self.config.knowledge_bases
+        )
         self.toolbox = await find_tools(self.config.all_tools, memory_tools, self.ctx, reading)
 
     @property
