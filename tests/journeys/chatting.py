@@ -55,6 +55,8 @@ def message_box(page: Page | FrameLocator) -> Locator:
 def new_conversation(page: Page) -> None:
     follow(page, page.get_by_role("link", name="New conversation", exact=True).first)
     expect(page.locator(".chat-log .bubble")).to_have_count(0)
+    expect(message_box(page)).to_be_focused()
+    expect(page.locator("[data-run-now]:visible")).to_have_count(0)  # no status of an earlier run
 
 
 def be(page: Page, person: str) -> None:
