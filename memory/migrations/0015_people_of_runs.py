@@ -10,7 +10,7 @@ from accounts.tenancy import enable_rls
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0008_owners_without_key_locks"),
+        ("accounts", "0006_cheaper_team_ids"),
         ("memory", "0014_decisions_of_erasures"),
     ]
 
