@@ -121,6 +121,12 @@ class ReadAdmin(VisibleAdmin):
     list_select_related = ("entry",)
 
 
+@admin.register(models.RunPerson)
+class RunPersonAdmin(VisibleAdmin):
+    list_display = ("run_id", "subject", "team")
+    list_select_related = ("team",)
+
+
 @admin.register(models.CurationRule)
 class CurationRuleAdmin(VisibleAdmin):
     list_display = ("app_id", "team", "auto_memory", "scope", "review", "provider", "model")
