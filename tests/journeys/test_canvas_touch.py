@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import CDPSession, Page, expect
 
 from tests.journeys.drawing import Board, Point, open_board, touches
 from tests.journeys.seeing import steady
@@ -20,19 +20,24 @@ STEPS = 8
 
 
 @pytest.fixture
-def board(signed_in: Page) -> Board:
+def touchscreen(signed_in: Page) -> CDPSession:
+    """The page is on a touchscreen before it is laid out, since fingers get larger buttons."""
+    session = signed_in.context.new_cdp_session(signed_in)
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
+    return session
+
+
+@pytest.fixture
+def board(signed_in: Page, touchscreen: CDPSession) -> Board:
     board = open_board(signed_in)
     board.js("canvas.pointers.longPress.delay = args[0];", NEVER)
     return board
 
 
 @pytest.fixture
-def finger(board: Board) -> Finger:
-    session = board.page.context.new_cdp_session(board.page)
-    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
-
+def finger(touchscreen: CDPSession) -> Finger:
     def send(kind: str, *points: Point) -> None:
-        touches(session, kind, *points)
+        touches(touchscreen, kind, *points)
 
     return send
 
