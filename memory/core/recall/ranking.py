@@ -72,8 +72,10 @@ def rank_texts(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LAN
     context_scores = _normalize(_score_documents(documents_in_context))
     mean_length = _compute_mean_length(documents)
     if any(text.nearness is not None for text in texts):
-        whole = term_weights if question.has_light_words_only else None
-        rank_weights = weigh_terms(question.rank_weights, frequencies, len(texts), share_of=whole)
+        total_weights = term_weights if question.has_light_words_only else None
+        rank_weights = weigh_terms(
+            question.rank_weights, frequencies, len(texts), share_of=total_weights
+        )
         sufficient = scoring.choose_sufficient_coverage(has_context, mean_length)
         word_scores = _discount(word_scores, documents, rank_weights, sufficient)
         context_scores = _discount(context_scores, documents_in_context, rank_weights, sufficient)

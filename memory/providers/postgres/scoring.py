@@ -189,9 +189,9 @@ def score_slots(
     term_weights = weigh_terms(question.content_weights, frequencies, register.total)
     coverage = Coverage(term_weights, counts, counts_in_context)
     if similarity is not None:
-        whole = term_weights if question.has_light_words_only else None
+        total_weights = term_weights if question.has_light_words_only else None
         rank_weights = weigh_terms(
-            question.rank_weights, frequencies, register.total, share_of=whole
+            question.rank_weights, frequencies, register.total, share_of=total_weights
         )
         rank_coverage = replace(coverage, term_weights=rank_weights)
         sufficient = scoring.choose_sufficient_coverage(has_context, mean_length)

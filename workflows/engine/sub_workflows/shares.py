@@ -31,7 +31,7 @@ class EstimatePort(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What an agent had left when it made its calls. ``key`` names these calls, in every attempt at the run."""
+    """This is what an agent had left when it made its calls. ``key`` names these calls, in every attempt at the run."""
 
     key: str
     limits: SpendingLimits
@@ -46,7 +46,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """What a call may cost at most. None is not known."""
+    """This is what a call may cost at most; None means that it isn't known."""
 
     tokens: int | None = None
     cost: float | None = None
@@ -59,7 +59,7 @@ class Amount:
 
 @dataclass(slots=True)
 class Account:
-    """What the calls of a share have spent, and what those that go on have reserved, by the ids of the calls."""
+    """It has what the calls of a share have spent, and what those that go on have reserved, by the ids of the calls."""
 
     spent: Usage = field(default_factory=Usage)
     reserved: dict[str, Usage] = field(default_factory=dict)

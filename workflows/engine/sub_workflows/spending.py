@@ -59,7 +59,7 @@ class CallInProgress:
 
 
 class Spending:
-    """What a run and those below it have spent of its limits, and the shares that it has with others."""
+    """It counts what a run and those below it have spent of its limits, and knows the shares that it has with others."""
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ def _read_config(node: NodeSpec) -> AgentConfig | None:
 
 def _recalls(team_id: UUID, reference: str) -> bool:
     """Return whether a published workflow, or one that it runs, is shown memories."""
-    kinds, seen, level = load_kinds(), {reference}, [reference]
+    kinds, visited, level = load_kinds(), {reference}, [reference]
     for _depth in range(MAX_DEPTH):
         documents = [
             document for name in level if (document := find_published_document(team_id, name))
@@ -61,6 +61,6 @@ def _recalls(team_id: UUID, reference: str) -> bool:
         if any(recalls_memory(document, kinds) for document in documents):
             return True
         called = {name for each in documents for name in iter_workflow_references(each)}
-        level = sorted(called - seen)
-        seen |= called
+        level = sorted(called - visited)
+        visited |= called
     return False

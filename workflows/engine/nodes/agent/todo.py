@@ -315,8 +315,10 @@ class _Loop:
         messages = [*session.messages, Message("user", "\n".join([*states, *lines]))]
         if limit is not None:
             # The end of the answer names those that were not done.
-            done = [states[i] for i, each in enumerate(self.todos) if each.status == "completed"]
-            summary = "\n".join([*done, *lines])
+            completed = [
+                states[i] for i, each in enumerate(self.todos) if each.status == "completed"
+            ]
+            summary = "\n".join([*completed, *lines])
             return await session.give_last_answer(
                 self.number + 1, messages, limit, last_text=summary
             )

@@ -107,6 +107,6 @@ class TodoMemory:
         return _select_new(hits, self._session.memories)
 
 
-def _select_new(hits: Sequence[MemoryHit], known: Sequence[MemoryHit]) -> list[MemoryHit]:
-    seen = {(hit.id, str(hit.value)) for hit in known}
-    return [hit for hit in hits if (hit.id, str(hit.value)) not in seen]
+def _select_new(hits: Sequence[MemoryHit], earlier_hits: Sequence[MemoryHit]) -> list[MemoryHit]:
+    earlier = {(hit.id, str(hit.value)) for hit in earlier_hits}
+    return [hit for hit in hits if (hit.id, str(hit.value)) not in earlier]

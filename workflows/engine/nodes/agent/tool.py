@@ -192,8 +192,8 @@ def _ask_for_approval(
     ctx: NodeContext, prepared: Prepared, tool: Tool, arguments: Mapping[str, Json]
 ) -> None:
     """Return if a person allowed the call. Raises ToolFailed, or StepWaiting as long as nobody has answered."""
-    asked = AskedCall(tool.spec.name, arguments, tool.version)
-    answer = wait_for_answer(ctx, asked, approvers=prepared.approvers)
+    shown_call = AskedCall(tool.spec.name, arguments, tool.version)
+    answer = wait_for_answer(ctx, shown_call, approvers=prepared.approvers)
     if answer.action != ALLOW:
         comment = str(answer.values.get("comment") or "").strip()[:_MAX_ERROR]
         raise ToolFailed(f"A person refused the call. {comment}".strip())

@@ -82,7 +82,7 @@ class CallableTool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelReading:
-    """What the model that chooses the calls has read by then: untrusted content, and memories."""
+    """It says what the model that chooses the calls has read by then: untrusted content, and memories."""
 
     has_untrusted: Callable[[], bool]
     find_memories: Callable[[Json], tuple[str, ...]]
