@@ -138,6 +138,22 @@ def test_canvas_shows_the_same_place_after_another_view(phone: Board):
     assert phone.view() == pytest.approx(view, abs=1)
 
 
+def test_canvas_stays_where_it_was_moved_as_soon_as_it_was_opened(signed_in: Page):
+    phone = open_on_a_phone(signed_in, chain(*NAMES))
+    phone.page.reload()
+    ready(phone.page)
+
+    view = phone.js("""
+        document.querySelector(".ed-bar [data-view=canvas]").click();
+        canvas.viewport.zoomTo(0.5);
+        canvas.viewport.set(-120, 240);
+        return [canvas.viewport.x, canvas.viewport.y, canvas.viewport.k];
+    """)
+    phone.frame()
+
+    assert phone.view() == pytest.approx(view, abs=1)
+
+
 def test_views_are_in_one_bar_and_comments_in_the_menu(phone: Board):
     page = phone.page
     page.locator(".ed-bar [data-view=node]").click()

@@ -71,13 +71,11 @@ export class Panels {
   view(name) {
     const previous = this.root.dataset.view;
     this.root.dataset.view = name;
-    // A canvas that was hidden so far had no size to fit into.
+    // A canvas that was hidden so far had no size to fit into. It is fitted at once: a frame later somebody may have moved it.
     if (name === "canvas" && previous !== "canvas" && !this.#hasFitted) {
       this.#hasFitted = true;
-      requestAnimationFrame(() => {
-        this.editor.canvas?.viewport.measure();
-        this.editor.canvas?.firstLook();
-      });
+      this.editor.canvas?.viewport.measure();
+      this.editor.canvas?.firstLook();
     }
     for (const button of this.root.querySelectorAll("[data-view]")) {
       button.setAttribute("aria-pressed", String(button.dataset.view === name));
