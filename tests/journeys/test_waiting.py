@@ -60,15 +60,12 @@ def build_document(mode: str, ask: dict[str, Any], last: dict[str, Any]) -> dict
     }
 
 
-WORKFLOW = build_document(
-    "workflow",
-    ASK,
-    {
-        "type": "end",
-        "title": "End",
-        "outputs": [{"variable": "said", "value_selector": ["ask", "comment"]}],
-    },
-)
+LAST = {
+    "type": "end",
+    "title": "End",
+    "outputs": [{"variable": "said", "value_selector": ["ask", "comment"]}],
+}
+WORKFLOW = build_document("workflow", ASK, LAST)
 CHAT = build_document(
     "advanced-chat",
     {
@@ -88,6 +85,22 @@ def start(page: Page, document: dict[str, Any] = WORKFLOW) -> Locator:
     question = page.locator("#run-card .question")
     expect(question).to_contain_text("Send this reply?")
     return question
+
+
+def test_field_is_put_into_the_message_by_its_name(signed_in: Page):
+    page = signed_in
+    import_workflow(page, build_document("workflow", {**ASK, "form_content": "Well?"}, LAST))
+    page.locator('wf-node[data-id="ask"]').click()
+    message = page.locator("#panel-node [data-field=form_content]")
+    message.locator("textarea").press("Control+End")
+
+    page.keyboard.type(" /comm")
+    expect(page.locator(".insp-picker")).to_contain_text("Fields of this form")
+    page.keyboard.press("Enter")
+
+    expect(message.locator("textarea")).to_have_value("Well? {{#$output.comment#}}")
+    expect(message.locator(".pill-label")).to_have_attribute("data-title", "Fields of this form")
+    expect(message.locator("mark.is-resolved")).to_have_count(1)
 
 
 def open_run(page: Page) -> Locator:

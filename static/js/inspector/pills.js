@@ -6,7 +6,7 @@ import { t } from "../common/translations.js";
 import { SPECIAL } from "./variables.js";
 
 const PILL = /\{\{#[^#{}\n]{1,200}#\}\}/g;
-const VALID = /^\w{1,50}(\.[A-Za-z_]\w{0,29}){1,10}$/;
+const VALID = /^(\w{1,50}|\$output)(\.[A-Za-z_]\w{0,29}){1,10}$/;
 
 /** Return the pills of a text: {start, end, content}. */
 export function findPills(text) {

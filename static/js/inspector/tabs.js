@@ -95,7 +95,7 @@ export class Tabs {
 
   #listVariables() {
     const container = this.inspector.root.querySelector("[data-variables]");
-    const groups = this.inspector.variables.sources.map((source) => createGroup(source));
+    const groups = this.inspector.variables.sources.filter((source) => !source.field).map((source) => createGroup(source));
     container.replaceChildren(...groups);
   }
 }

@@ -93,9 +93,11 @@ export function insertText(area, text, replaced = 0) {
   }
 }
 
+const listVariables = (inspector, area) => inspector.variables.list({ field: getPath(area)[0] });
+
 function insertFromList(button, area, inspector) {
   const start = [area.selectionStart, area.selectionEnd];
-  pickVariable(button, inspector.variables.list(), {
+  pickVariable(button, listVariables(inspector, area), {
     needsReference: true,
     onPick: (variable) => {
       area.focus();
@@ -149,7 +151,7 @@ class Completion {
       area.setSelectionRange(area.selectionStart, area.selectionStart + ending);
       insertText(area, buildReference(variable.at), open[0].length);
     };
-    if (!this.list.isOpen) this.list.open(getCaretBox(area), this.inspector.variables.list(), { onPick, needsReference: true });
+    if (!this.list.isOpen) this.list.open(getCaretBox(area), listVariables(this.inspector, area), { onPick, needsReference: true });
     this.list.onPick = onPick;
     this.list.setOwner(area);
     this.list.filter(open[1]);

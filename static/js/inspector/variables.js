@@ -50,11 +50,11 @@ export class Variables {
     return match && !match.isOpen ? match.variable.type : "any";
   }
 
-  /** Return all variables in their order: {source, variable, fits}. */
-  list({ place = "", wants = [] } = {}) {
+  /** Return all variables in their order: {source, variable, isCompatible}; with `field` also those that only this field takes. */
+  list({ place = "", wants = [], field = "" } = {}) {
     const match = [];
     for (const source of this.sources) {
-      if (!isInPlace(source, place)) continue;
+      if (!isInPlace(source, place) || (source.field && source.field !== field)) continue;
       for (const variable of flatten(source.variables)) match.push({ source, variable, isCompatible: isCompatible(wants, variable.type) });
     }
     return match;

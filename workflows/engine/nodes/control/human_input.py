@@ -32,7 +32,8 @@ _SENT_HANDLE: Final = "source"
 URL_PLACE: Final = "{{#url#}}"
 MAX_ADDRESSES: Final = 20
 MIN_NOTICE: Final = 60  # seconds from a question to its reminder
-_PLACE: Final = re.compile(r"\{\{#\$output\.([A-Za-z_][A-Za-z0-9_]{0,29})#\}\}")
+# The place of a field in the message.
+FIELD_PLACE: Final = re.compile(r"\{\{#\$output\.([A-Za-z_][A-Za-z0-9_]{0,29})#\}\}")
 _IDENTIFIER: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
 _HOURS: Final = {"hour": 1, "day": 24}
 _MAX_HOURS: Final = 24 * 366
@@ -129,7 +130,7 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
     waits_for_people = True
     fields = (
         Field("form_content", gettext_noop("Message"), Widget.TEMPLATE,
-              help=gettext_noop("What the person reads. To place a field inside the text, write {{#$output.name#}} with the name of the field."),
+              help=gettext_noop("What the person reads. A field is shown below the text, or where the text has it: type / and choose the field."),
               example="Send this reply?\n\n{{#llm.text#}}\n\n{{#$output.comment#}}",
               empty_warning="The message is empty"),
         Field("inputs", gettext_noop("Fields"), Widget.ANSWER_FIELDS, default=[],
@@ -161,7 +162,7 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
     )  # fmt: skip
 
     def summarize(self, data: Data) -> Iterable[Text]:
-        return [_PLACE.sub("", as_text(data.get("form_content"))).strip()]
+        return [FIELD_PLACE.sub("", as_text(data.get("form_content"))).strip()]
 
     def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
         actions = {
@@ -180,7 +181,7 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
-        pieces = _PLACE.split(config.form_content)
+        pieces = FIELD_PLACE.split(config.form_content)
         return Prepared(config, tuple(map(Template.of, pieces[::2])), tuple(pieces[1::2]))
 
     def check(self, spec: NodeSpec) -> list[Problem]:
@@ -202,7 +203,7 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
                 spec.id,
                 "form_content",
             )
-            for name in dict.fromkeys(_PLACE.findall(config.form_content))
+            for name in dict.fromkeys(FIELD_PLACE.findall(config.form_content))
             if name not in names
         ]
         return problems

@@ -51,6 +51,7 @@ from workflows.views.catalog.workflow_page import get_document, get_node
 from workflows.views.editor.inspector import fields as form_fields
 from workflows.views.editor.inspector.agents import build_agent_choices
 from workflows.views.editor.inspector.callable_workflows import build_picker_context
+from workflows.views.editor.inspector.form_places import list_form_places
 from workflows.views.editor.inspector.knowledge import KNOWLEDGE_KINDS, build_knowledge_context
 from workflows.views.editor.inspector.models import build_model_context
 from workflows.views.editor.inspector.people import build_people_context
@@ -222,7 +223,8 @@ def _build_script_data(
         "data": dict(spec.data),
         "problems": _serialize_problems(problems, list_titles(document, load_kinds())),
         "sources": [
-            _serialize_source(source) for source in list_sources(document, load_kinds(), spec.id)
+            *list_form_places(spec),
+            *map(_serialize_source, list_sources(document, load_kinds(), spec.id)),
         ],
         "operators": form_fields.list_operators_by_type(),
         "unary": form_fields.UNARY_OPERATORS,
