@@ -52,30 +52,33 @@ class Usage:
     tiles: tuple[Tile, ...]
     is_of_team: bool
     has_runs: bool
+    failed_today: int
 
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """The things that wait for the person: at most ``MAX_QUESTIONS`` questions, memories to review, and expiring keys."""
+    """The things that wait for the person: at most ``MAX_QUESTIONS`` questions, memories to review, keys, failed runs."""
 
     questions: Sequence["RunWait"]
     has_more_questions: bool
     review_count: int
     expiring_keys: Sequence["ApiKey"]
+    failed_today: int  # runs, since midnight UTC as in the numbers above
 
     @property
     def is_empty(self) -> bool:
-        return not (self.questions or self.review_count or self.expiring_keys)
+        return not (self.questions or self.review_count or self.expiring_keys or self.failed_today)
 
 
 def build_dashboard(principal: Principal, team_id: UUID) -> dict[str, Any]:
     """Return the template context of the page for a person who may see workflows and runs of the team."""
     runs = selectors.list_runs(principal).filter(team_id=team_id, parent_id=None)
+    usage = build_usage(principal, team_id)
     return {
-        "usage": build_usage(principal, team_id),
+        "usage": usage,
         "workflows": selectors.list_workflows(principal, team_id=team_id)[:MAX_RECENT],
         "runs": runs[:MAX_RECENT],
-        "attention": load_attention(principal, team_id),
+        "attention": load_attention(principal, team_id, failed_today=usage.failed_today),
         "memories": _list_memories(principal, team_id),
         "providers": _list_providers(principal, team_id),
         "can_create": permissions.may_create(principal, team_id),
@@ -119,16 +122,18 @@ def build_usage(principal: Principal, team_id: UUID) -> Usage:
             format_cost(total.cost) if total.cost else "",
         ),
     )
-    return Usage(tiles, sees_team(principal, team_id), bool(total.count))
+    failed_today = report.by_day[report.selection.until].failed
+    return Usage(tiles, sees_team(principal, team_id), bool(total.count), failed_today)
 
 
-def load_attention(principal: Principal, team_id: UUID) -> Attention:
+def load_attention(principal: Principal, team_id: UUID, *, failed_today: int) -> Attention:
     questions = list(waits.list_waiting(principal, team_id=team_id)[: MAX_QUESTIONS + 1])
     count = 0
     if _sees_memory(principal, team_id):
         count = memory_app.count_queue(memory_app.MemoryCaller(principal, team_id))
     keys = list_expiring_keys(principal, team_id)
-    return Attention(questions[:MAX_QUESTIONS], len(questions) > MAX_QUESTIONS, count, keys)
+    has_more = len(questions) > MAX_QUESTIONS
+    return Attention(questions[:MAX_QUESTIONS], has_more, count, keys, failed_today)
 
 
 def _plot(title: str, days: Mapping[str, Numbers], read: Any, format_value: Any) -> BarChart:

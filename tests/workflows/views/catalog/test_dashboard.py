@@ -1,5 +1,6 @@
 """Home: numbers of the last days, what needs attention, what was learned, and the models."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.urls import reverse
@@ -9,7 +10,7 @@ from accounts.tenancy import tenant
 from memory.services import MemoryCaller, remember
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast, Person
-from workflows.models import ModelProvider, RunWait
+from workflows.models import ModelProvider, Run, RunWait
 
 
 HOME = reverse("home")
@@ -57,6 +58,20 @@ def test_attention_names_the_questions_of_ones_own_runs(cast: Cast):
 
     assert [wait.run for wait in context_of(cast.bob)["attention"].questions] == [run]
     assert context_of(cast.alice)["attention"].is_empty
+
+
+def test_attention_counts_the_failed_runs_of_today_and_leads_to_them(cast: Cast):
+    ended(cast.bob, status="failed")
+    earlier = ended(cast.bob, status="failed")
+    with tenant([earlier.team_id]):
+        Run.objects.unscoped().filter(pk=earlier.pk).update(created_at=timezone.now() - timedelta(days=2))
+
+    page = cast.bob.client.get(HOME).content.decode()
+
+    assert context_of(cast.bob)["attention"].failed_today == 1
+    assert "Runs that failed today" in page
+    assert 'href="/runs/?status=failed"' in page
+    assert context_of(cast.vic)["attention"].is_empty
 
 
 def test_attention_counts_the_memories_to_review(alice: Person):
