@@ -55,3 +55,18 @@ def test_other_side_gives_way_and_what_was_opened_stays_open(signed_in: Page):
 
     expect(signed_in.locator("#panel-outline")).to_be_visible()
     expect(signed_in.locator("#panel-run")).to_be_hidden()
+
+
+def test_side_that_a_person_opened_gives_way_to_a_node_that_is_opened(signed_in: Page):
+    open_on_a_tablet(signed_in, 820, 1180)
+    signed_in.locator(".ed-top [data-toggle=left]").click()
+    outline = signed_in.locator("#panel-outline")
+
+    outline.locator("[data-row=loose]").dblclick()
+
+    expect(signed_in.locator("#panel-node")).to_be_visible()
+    expect(outline).to_be_hidden()
+    signed_in.reload()
+    ready(signed_in)
+    expect(outline).to_be_visible()
+    expect(signed_in.locator("[data-place=right]")).to_be_hidden()

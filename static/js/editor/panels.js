@@ -91,17 +91,19 @@ export class Panels {
 
   #close(place, closed) {
     this.#show(place, closed);
-    if (!closed) this.#makeRoom(place);
-    this.#store({ [place]: { ...this.#stored[place], closed, shown: this.root.querySelector(`[data-place="${place}"]`)?.dataset.shown } });
+    const other = closed ? null : this.#makeRoom(place);
+    const gaveWay = other && { [other]: { ...this.#stored[other], closed: true } };
+    this.#store({ ...gaveWay, [place]: { ...this.#stored[place], closed, shown: this.root.querySelector(`[data-place="${place}"]`)?.dataset.shown } });
     this.editor.emit("layout", { place });
   }
 
-  /** On a tablet the other side gives way to one that opens, unless this person opened it. */
+  /** On a tablet the other side gives way to one that opens; return it. */
   #makeRoom(place) {
     const other = { left: "right", right: "left" }[place];
-    if (!other || !isTablet() || this.#stored[other]?.closed === false) return;
+    if (!other || !isTablet()) return null;
     this.#show(other, true);
     this.editor.emit("layout", { place: other });
+    return other;
   }
 
   /** Open a side because something happens there, unless this person closed it or there is no room for it. */
