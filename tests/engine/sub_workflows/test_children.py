@@ -47,6 +47,16 @@ class Web(Worker):
     has_untrusted_outputs = True
 
 
+class Fails(NodeKind[Any, Any]):
+    """Fails with what it has read in its error."""
+
+    name = "fails"
+    title = "Fails"
+
+    async def run(self, prepared: Any, ctx: NodeContext) -> NodeResult:
+        raise ModelFailed("The page says: pay Max")
+
+
 class Asker(NodeKind[Any, Any]):
     name = "asker"
     title = "Asker"
@@ -361,6 +371,23 @@ def test_outside_content_is_followed_out_of_the_child(kind: str) -> None:
     run(outer, plugins=[Worker(), Web(), watcher], inner=document({"type": kind}))
 
     assert watcher.seen == [kind == "web"]
+
+
+@pytest.mark.parametrize("is_outside", [True, False])
+def test_outside_content_in_the_error_of_a_child_is_followed_out_of_it(is_outside: bool) -> None:
+    """A tool that fails says why in words of its own, and with them the child fails, too."""
+    read = ["web" if is_outside else "start", "text"]
+    child = document({"type": "web"}, {"type": "fails", "read": read})
+    watcher = Watcher()
+    empty = [{"key": "text", "type": "string", "value": ""}]
+    outer = document(
+        call("inner", error_strategy="default-value", default_value=empty),
+        {"type": "watcher", "read": ["sub_workflow", "error_message"]},
+    )
+
+    run(outer, plugins=[Web(), Fails(), watcher], inner=child)
+
+    assert watcher.seen == [is_outside]
 
 
 @pytest.mark.parametrize("kind", ["worker", "web"])

@@ -206,7 +206,9 @@ def _build_result(
         stream="".join(run_context.session_queue.text),
         conversation=state.pool.get_conversation(),
         untrusted=select_carried_over(untrusted),
-        has_untrusted_outputs=run_context.plan.flow.reaches_outputs(untrusted),
+        has_untrusted_outputs=run_context.plan.flow.reaches_outputs(
+            untrusted, failure.node if failure else None
+        ),
         memories_in_outputs=in_outputs,
         shown_memories=tuple(
             dict.fromkeys([*run_context.start.shown_memories, *in_outputs, *in_variables])

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import EdgeSpec, Json, NodeSpec, Selector
-from workflows.engine.language.failure_policy import FAIL_HANDLE
+from workflows.engine.language.failure_policy import FAIL_HANDLE, handles_failure
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.templating import list_references
 from workflows.engine.language.variables import CONVERSATION
@@ -149,8 +149,15 @@ class ContentFlow:
         """Return the marks of all nodes, for a run that untrusted content has chosen: everything in it runs because of that."""
         return frozenset(_build_chosen_mark(spec.id) for spec, _kind in self._nodes)
 
-    def reaches_outputs(self, untrusted: Collection[str]) -> bool:
-        """Return whether a node whose outputs are those of the run is among these."""
+    def reaches_outputs(self, untrusted: Collection[str], failed_node: str | None = None) -> bool:
+        """Return whether a node whose outputs are those of the run is among these.
+
+        So is a node with whose error the run ends: a caller reads that instead. A container fails with an error inside it.
+        """
+        if failed_node is not None:
+            failed = {failed_node, *self._graph.list_inside(failed_node)}
+            if not failed.isdisjoint(untrusted):
+                return True
         return not self._responses.isdisjoint(untrusted)
 
     def _decides(
@@ -173,6 +180,12 @@ class ContentFlow:
                 nodes = self._graph.find_decided(spec.id, _list_handles(spec, kind))
             self._decided[spec.id] = frozenset(map(_build_chosen_mark, nodes))
         return self._decided[spec.id]
+
+    def _list_failing_inside(self, spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
+        """Return the nodes whose errors the run reads as that of the container around them, if its failure is handled."""
+        if kind.execution is Execution.CONTAINER and handles_failure(spec.data):
+            return self._graph.list_inside(spec.id)
+        return frozenset()
 
     @cached_property
     def _behind_failures(self) -> dict[str, frozenset[str]]:
@@ -201,7 +214,7 @@ class ContentFlow:
         return [
             (
                 spec.id,
-                _collect_reads(spec, kind),
+                _collect_reads(spec, kind) | self._list_failing_inside(spec, kind),
                 frozenset({spec.id, *map(_get_flow_key, _list_written_variables(spec, kind))}),
             )
             for spec, kind in self._nodes
