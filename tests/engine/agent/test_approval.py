@@ -172,6 +172,20 @@ async def test_call_that_was_changed_after_it_was_allowed_is_asked_for_again() -
     assert [name for name, _arguments, _key in tools.ledger] == ["look", "send"]
 
 
+async def test_refused_call_is_not_asked_for_again_when_its_tool_is_changed() -> None:
+    model, tools = asking_model(), mail()
+    tools.versions["send"] = "to the old server"
+    runner = build_runner(model, tools)
+    handle = runner.start(inputs={"q": "?"})
+    await handle.result()
+    tools.versions["send"] = "to the new server"
+
+    _handle, result = await answer_wait(runner, handle, "refuse")
+
+    assert result.status is RunStatus.SUCCEEDED
+    assert [name for name, _arguments, _key in tools.ledger] == ["look"]
+
+
 async def test_call_that_was_made_is_not_asked_for_again_when_its_tool_is_changed() -> None:
     tools = Tools(look=lambda: "found")
     model = ScriptedModel(("", [call("look", "a"), call("look", "b")]), "Done")

@@ -98,6 +98,28 @@ async def test_tool_may_ask_again() -> None:
     assert model.requests[1].messages[-1].text == "accept L"
 
 
+async def test_answer_is_given_to_nobody_else_if_the_connection_was_changed() -> None:
+    """The person answered the old server; the new one has to ask itself."""
+    model, shop = ordering_model(), Shop(questions=2)
+    shop.versions["order"] = "the old server"
+    runner = build_runner(model, shop)
+    handle = runner.start(inputs={"q": "?"})
+    handle, paused = await reply_to(runner, handle, "accept", size="S")
+    shop.versions["order"] = "the new server"
+    shop.replies.clear()
+
+    handle, again = await reply_to(runner, handle, "accept", size="L")
+    told_at_first = [*shop.replies]
+    handle, _paused = await reply_to(runner, handle, "accept", size="S")
+    _handle, result = await reply_to(runner, handle, "accept", size="L")
+
+    assert [wait.key.part for wait in paused.open_waits] == ["1.tool.2?2"]
+    assert again.status is RunStatus.PAUSED
+    assert told_at_first == [None]
+    assert result.status is RunStatus.SUCCEEDED
+    assert model.requests[1].messages[-1].text == "accept L"
+
+
 async def test_tool_that_never_stops_asking_fails() -> None:
     model, shop = ordering_model(), Shop(questions=1000)
     runner = build_runner(model, shop)

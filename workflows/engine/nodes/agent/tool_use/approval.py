@@ -92,10 +92,14 @@ def wait_for_answer(
     approvers: Iterable[Answerer] = (),
     due_at: float | None = None,
 ) -> Answer:
-    """Return the answer to this very call. Raises StepWaiting as long as there is none, also if another one was allowed."""
+    """Return the answer to this very call. Raises StepWaiting as long as there is none, also if another one was allowed.
+
+    A call that was refused stays so, whatever was changed meanwhile.
+    """
     wait = Wait(build_form(call, approvers), due_at, is_duration=due_at is not None)
     first = ctx.answers.get(part)
-    if first is None or not first.call or first.call == call.digest:
+    is_same = first is None or not first.call or first.call == call.digest
+    if is_same or (first is not None and first.action != ALLOW):
         return ctx.wait_for(wait, part)
     return ctx.wait_for(wait, f"{part}{_CHANGED}{call.digest[:_DIGEST_LENGTH]}")
 
