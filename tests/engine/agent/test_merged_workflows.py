@@ -11,6 +11,7 @@ from tests.engine.agent.test_todo import step
 from tests.support.documents import document, end, node, start
 from workflows.engine.errors import ToolFailed
 from workflows.engine.language.document import Document
+from workflows.engine.nodes.agent.tool_use.merged_functions import MergedWorkflow, list_functions
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import RunStatus
 from workflows.engine.sub_workflows.merging import list_merged
@@ -257,6 +258,16 @@ async def test_command_finds_a_function_by_any_of_its_names(written: str, is_cal
     )
 
     assert bool(tools.files) is is_called
+
+
+async def test_run_of_a_merged_workflow_is_another_call_once_it_is_published_anew() -> None:
+    """A person who allowed the run of one version is asked again about the next."""
+    workflow = MergedWorkflow("desktop", "Desktop", "", build_desktop(), version="7")
+
+    run, *functions = await list_functions(workflow, Desktop())
+
+    assert (run.reference.name, run.version) == ("desktop", "7")
+    assert functions
 
 
 async def test_missing_workflow_is_named() -> None:

@@ -56,7 +56,13 @@ class WorkflowTools:
             version = workflow.published_version
             document = from_json(version.snapshot.document if version is not None else {})
             description = workflow.tool_description or workflow.description
-            return MergedWorkflow(workflow.slug, workflow.name, description, document)
+            return MergedWorkflow(
+                workflow.slug,
+                workflow.name,
+                description,
+                document,
+                version=str(workflow.published_version_id),
+            )
 
     def _find_all(self, references: Sequence[ToolReference]) -> list[Tool]:
         principal = load_principal(self.claim)

@@ -36,6 +36,7 @@ class MergedWorkflow:
     name: str
     description: str
     document: Document
+    version: str = ""  # the published one
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ async def list_functions(workflow: MergedWorkflow, tools: ToolPort) -> list[Tool
     whole = Tool(
         ToolReference(_WORKFLOW, workflow.slug, workflow.slug),
         ToolSpec(RUN, description, schema, aliases=(workflow.name,)),
+        version=workflow.version,
     )
     functions = {RUN: _rename(whole, workflow, RUN)}
     for entry in _iter_offered(workflow.document):
