@@ -362,6 +362,15 @@ class TestPages:
         assert "Your permission is needed" in page
         assert "May the agent do this?" not in page  # the facts say it already
 
+    def test_approval_shows_all_of_the_arguments(self, cast: Cast) -> None:
+        """What comes late in a long call, and what can't be seen, is sent, too."""
+        arguments = {"memo": "Lunch. " + " " * 90_000, "to_account": "evil\u202e\u200b"}
+        ask(cast.alice, build_form(AskedCall("pay", arguments)))
+
+        page = cast.alice.client.get(reverse("workflows:waiting")).content.decode()
+
+        assert "evil\\u202e\\u200b" in page
+
 
 def test_status_says_what_a_paused_run_waits_for(cast: Cast) -> None:
     at = timezone.now().replace(hour=14, minute=30)

@@ -30,7 +30,7 @@ from workflows.services.questions.people import describe_asked, name_answerers
 from workflows.services.runs import waits
 from workflows.templatetags.markdown_text import render_markdown
 from workflows.templatetags.problems import describe_problem
-from workflows.views.value_text import format_value
+from workflows.views.value_text import format_arguments, format_value
 
 
 # Not an identifier, so that no field has this name.
@@ -235,7 +235,7 @@ def build_question(
         else _describe_outcome(run, wait, shows_names=shows_names),
         error=" ".join(other_errors),
         tool=str(form.get("tool") or ""),
-        arguments=format_value(form["arguments"]) if form.get("arguments") is not None else "",
+        arguments=format_arguments(form["arguments"]) if form.get("arguments") is not None else "",
         answers=_list_answers(wait),
         is_asked=is_asked,
         asked=describe_asked(wait) if shows_names and not is_asked else (),
