@@ -74,6 +74,16 @@ def test_exported_cases_can_be_imported_again(alice: Person, data_set: DataSet) 
     assert read_cases(write_jsonl(rows), detect_format("", write_jsonl(rows))) == values
 
 
+@pytest.mark.parametrize("separator", ["\u2028", "\x85", "\x0c"])
+def test_text_with_an_unusual_line_separator_comes_back_from_a_file(separator: str) -> None:
+    """JSON may contain them as they are, and only a line feed ends a line of JSON Lines."""
+    line = json.dumps({"query": f"one{separator}two"}, ensure_ascii=False)
+
+    (case,) = read_cases(f"{line}\r\n", "jsonl")
+
+    assert case.turns[-1].say == f"one{separator}two"
+
+
 @pytest.mark.parametrize("page", ["/data-sets/{}/cases.jsonl", "/api/v1/data-sets/{}/export"])
 def test_export_of_cases_is_in_the_audit_trail(alice: Person, data_set: DataSet, page: str) -> None:
     add_cases(alice.principal, data_set, [make_case("Hi?", {}, "x")])

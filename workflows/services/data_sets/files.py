@@ -82,7 +82,7 @@ def _read_jsonl(text: str) -> Iterable[tuple[int, Mapping[str, Json]]]:
         for number, row in enumerate(_parse(text, 1), start=1):
             yield number, _check_object(row, number)
         return
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):  # a text may have other separators
         if line.strip():
             yield number, _check_object(_parse(line, number), number)
 
