@@ -24,7 +24,12 @@ from workflows.models import ConnectionKind, ToolConnection, ToolSignIn
 from workflows.tools import threads
 from workflows.tools.call_limits import CallLimit, build_call_limit
 from workflows.tools.challenges import SignInEnded, SignInNeeded
-from workflows.tools.echoed_secrets import build_cleaner, clean_question, clean_result
+from workflows.tools.echoed_secrets import (
+    build_cleaner,
+    clean_fault,
+    clean_question,
+    clean_result,
+)
 from workflows.tools.mcp.commands import STDIO_SCHEME
 from workflows.tools.openapi.calls import call_operation
 from workflows.tools.openapi.security import Security
@@ -219,9 +224,7 @@ async def _call(
     except SignInNeeded:
         raise
     except ToolFailed as fault:
-        raise ToolFailed(
-            clean(fault.message), retryable=fault.retryable, retry_after=fault.retry_after
-        ) from None
+        raise clean_fault(fault, clean) from None
     except ToolAsks as asked:
         raise clean_question(asked, clean) from None
     return clean_result(result, clean)

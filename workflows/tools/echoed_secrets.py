@@ -5,9 +5,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from workflows.engine.errors import ToolFailed
 from workflows.engine.language.document import Json
 from workflows.engine.tool_calls import ToolAsks, ToolResult
 from workflows.tools.openapi.security import Security
+from workflows.tools.operations import Operation
 from workflows.tools.secret_finder import MIN_LENGTH, SecretFinder
 
 
@@ -25,6 +27,18 @@ def build_cleaner(secret: str | None, security: Security) -> Clean:
 def clean_result(result: ToolResult, clean: Clean) -> ToolResult:
     data = [_clean_value(value, clean) for value in result.data]
     return replace(result, text=clean(result.text), data=data)
+
+
+def clean_fault(fault: ToolFailed, clean: Clean) -> ToolFailed:
+    return ToolFailed(
+        clean(fault.message), retryable=fault.retryable, retry_after=fault.retry_after
+    )
+
+
+def clean_operation(operation: Operation, clean: Clean) -> Operation:
+    """Return what a server says about a tool. How it is called stays as the server wants it."""
+    description, parameters = clean(operation.description), operation.parameters
+    return replace(operation, description=description, parameters=_clean_value(parameters, clean))
 
 
 def clean_question(question: ToolAsks, clean: Clean) -> ToolAsks:

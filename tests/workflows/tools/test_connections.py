@@ -235,6 +235,24 @@ def test_mcp_server_is_connected_and_each_tool_needs_approval(cast):
     assert {headers["authorization"] for headers in server.headers} == {f"Bearer {SECRET}"}
 
 
+def test_server_that_repeats_its_secret_in_what_it_lists_is_not_shown_with_it(cast):
+    schema = {"type": "object", "properties": {"a": {"description": f"Not {SECRET}"}}}
+    told = ADD | {"description": f"You sent Bearer {SECRET}", "inputSchema": schema}
+    with FakeMcp([told]) as server:
+        server.answers["initialize"] = lambda _message: {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": f"For {SECRET}", "version": "1"},
+        }
+        row = tools.connect_mcp(
+            cast.ada.principal, team_id=cast.team_a.pk, url=server.url, secret=SECRET
+        )
+
+    shown = json.dumps([row.name, row.slug, row.operations])
+    assert SECRET not in shown
+    assert shown.count("[secret]") == 3
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -1,6 +1,6 @@
 """Asks a document or a server which operations there are. Nothing is stored here, and no connection is held."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from workflows.errors import InvalidValue
 from workflows.services.outside_calls import call_outside
 from workflows.tools.challenges import SignInNeeded
 from workflows.tools.connections import build_server
-from workflows.tools.echoed_secrets import build_cleaner
+from workflows.tools.echoed_secrets import build_cleaner, clean_fault, clean_operation
 from workflows.tools.openapi.documents import MAX_BYTES, ApiDescription, read_description
 from workflows.tools.openapi.security import Security
 from workflows.tools.operations import MAX_LISTING_BYTES, Operation, measure_listing
@@ -89,7 +89,15 @@ def list_server(
     from workflows.tools.mcp import session  # noqa: PLC0415
 
     async def list_tools(token: str | None) -> session.Listing:
-        return await session.list_tools(build_server(url, security, token))
+        clean = build_cleaner(token, security)
+        try:
+            found = await session.list_tools(build_server(url, security, token))
+        except SignInNeeded:
+            raise
+        except ToolFailed as fault:
+            raise clean_fault(fault, clean) from None
+        operations = tuple(clean_operation(each, clean) for each in found.operations)
+        return replace(found, title=clean(found.title), operations=operations)
 
     async def list_signed_in() -> session.Listing:
         if sign_in is None:
