@@ -3,7 +3,11 @@ from typing import Any
 import pytest
 
 from tests.support.processor_time import limit_cpu
-from workflows.engine.language.json_schema import find_schema_error, list_schema_errors
+from workflows.engine.language.json_schema import (
+    find_schema_error,
+    list_schema_errors,
+    measure_pattern,
+)
 
 
 PERSON = {
@@ -121,6 +125,46 @@ def test_pattern_that_explodes_costs_no_more_than_others(pattern: str):
     with limit_cpu(1.0):
         list_schema_errors("a" * 20_000, {"pattern": pattern})
         list_schema_errors({"a": "x" * 20_000}, {"properties": {"a": {"pattern": pattern}}})
+
+
+@pytest.mark.timed  # regular expressions can't be counted
+@pytest.mark.parametrize(
+    "pattern", ["(.{0,200}){20}x$", "(x{1,100}){1,100}y", "(?:[^y]{0,50}){50}y"]
+)
+@pytest.mark.parametrize("count", [1, 1000])
+def test_large_pattern_is_not_compared_with_long_texts(pattern: str, count: int):
+    """A comparison takes half a minute, in which no other thread goes on."""
+    with limit_cpu(1.0):
+        errors = list_schema_errors(
+            ["x" * (500_000 // count)] * count, {"items": {"pattern": pattern}}
+        )
+
+    assert "too long for its pattern" in errors[-1]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "parts"),
+    [
+        ("abc", 3),
+        ("(ab{3}){2,5}", 20),
+        (r"[a-z]{2}\{9\}", 42 + 1),
+        (r"\p{L}{1,40}", 800),
+        ("[]{9}]{2}", 40),
+        ("a{2}{3}", 6),
+        ("(" * 50, 0),
+        ("{9}x{99999999}", 99_999_999),
+    ],
+)
+def test_parts_of_a_pattern_are_counted(pattern: str, parts: int):
+    assert measure_pattern(pattern) == parts + 1
+
+
+def test_usual_patterns_are_compared_with_long_texts():
+    texts = ["Mia-" * 10_000, "mia@example.com"]
+    patterns = [r"^(\w+-)*$", r"^[\w.]{1,64}@[a-z.]{1,63}\.[a-z]{2,63}$"]
+
+    for text, pattern in zip(texts, patterns, strict=True):
+        assert list_schema_errors(text, {"pattern": pattern}) == []
 
 
 def test_pattern_that_backtracks_is_checked_in_linear_time():

@@ -3,8 +3,11 @@
 It checks types, enum, const, properties, required, additionalProperties, items, sizes, bounds, patterns, references
 within the schema and the four combinators, and ignores the rest. The libraries for this have no limit on the work that
 a schema may cause: references and combinators multiply, and a pattern can take for ever. Here both are bounded.
+A check of a pattern takes linear time, but as many steps for each character as the pattern has parts once its repetitions
+are written out; meanwhile no other thread of the process goes on.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sized
 from functools import lru_cache
 from itertools import islice
@@ -18,8 +21,16 @@ from workflows.engine.language.values import is_number
 
 MAX_DEPTH: Final = 64
 MAX_CHECKS: Final = 100_000  # combinators inside combinators multiply
+MAX_PATTERN_STEPS: Final = 20_000_000  # a third of a second
 _MAX_NESTING: Final = 128  # of schemas inside schemas, references included
 _MAX_ERRORS: Final = 10
+# What is written in a class between brackets, a count of repetitions, an escape, or one character.
+_PATTERN_TOKENS: Final = re.compile(
+    r"\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<count>\{\d{0,9}(?:,\d{0,9})?\})|\\[pP]\{[^}]*\}|\\.|.",
+    re.DOTALL,
+)
+_CLASSES: Final = frozenset({r"\w", r"\W", r"\d", r"\D", r"\s", r"\S", r"\p", r"\P"})
+_CLASS_SIZE: Final = 20
 
 Schema = Mapping[str, Json]
 Messages = Iterator[str]
@@ -49,6 +60,7 @@ class _Checker:
     def __init__(self, root: Schema) -> None:
         self._root = root
         self._remaining = MAX_CHECKS
+        self._pattern_steps = MAX_PATTERN_STEPS
         self._nesting = 0
 
     def find_first_error(self, value: Json, schema: Json, path: str) -> str | None:
@@ -69,6 +81,11 @@ class _Checker:
                         yield from rule(self, value, schema, path)
             finally:
                 self._nesting -= 1
+
+    def has_time_for(self, pattern: str, value: str) -> bool:
+        """Return whether a text may still be compared with a pattern."""
+        self._pattern_steps -= (len(value) + 1) * measure_pattern(pattern)
+        return self._pattern_steps >= 0
 
     def resolve(self, reference: Json) -> Json:
         """Return the part of the schema that a reference names, or None. Other documents are never loaded."""
@@ -147,7 +164,11 @@ def _build_size_rule(
 
 def _check_pattern(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
     pattern = schema["pattern"]
-    if isinstance(value, str) and isinstance(pattern, str) and not _matches(pattern, value):
+    if not isinstance(value, str) or not isinstance(pattern, str):
+        return
+    if not checker.has_time_for(pattern, value):
+        yield _format_message(path, "is too long for its pattern")
+    elif not _matches(pattern, value):
         yield _format_message(path, f"does not match {pattern}")
 
 
@@ -163,6 +184,29 @@ def _compile_pattern(pattern: str) -> SchemaValidator | None:
         return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
     except SchemaError:
         return None
+
+
+@lru_cache(maxsize=256)
+def measure_pattern(pattern: str) -> int:
+    """Return about how many parts a pattern has once its repetitions are written out."""
+    sizes, last = [1], 0  # of the groups that are open, the innermost one last
+    for token in _PATTERN_TOKENS.finditer(pattern):
+        text = token.group()
+        if token["count"] is not None:
+            times = max(map(int, re.findall(r"\d+", text)), default=1)
+            added = last * max(times - 1, 0)
+            sizes[-1] += added
+            last += added
+        elif text == "(":
+            sizes.append(0)
+        elif text == ")" and len(sizes) > 1:
+            last = sizes.pop()
+            sizes[-1] += last
+        else:
+            # A class of letters of all languages is a large automaton by itself.
+            last = _CLASS_SIZE if text[0] == "[" or text[:2] in _CLASSES else 1
+            sizes[-1] += last
+    return sum(sizes)
 
 
 def _check_multiple(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
