@@ -19,6 +19,7 @@ from tests.engine.agent.scripted import (
     call,
 )
 from tests.support.documents import answer, document, node, start
+from tests.support.processor_time import limit_cpu
 from workflows.engine.earlier_turns import EarlierTurn
 from workflows.engine.language.content_marks.shown_memories import ShownMemories, find_memories
 from workflows.engine.language.document import Document, Mode
@@ -279,6 +280,22 @@ def test_words_of_a_memory_are_recognized_in_what_has_them(
     assert words <= {*found}
     assert bool(found) is bool(words)
     assert find_memories(found, value) or not found
+
+
+@pytest.mark.timed  # a search in a text is one step, however long the text is
+@pytest.mark.parametrize("own", ["", "what I know " * 10_000])
+def test_words_of_many_memories_are_looked_for_together(own: str) -> None:
+    """Other runs of the worker wait meanwhile."""
+    memories = [" ".join(f"w{k}x{i}y" for i in range(9_000)) for k in range(10)]
+    sent = "zqzqzqzq " * 11_000
+
+    with limit_cpu(4.0):
+        shown = ShownMemories(own)
+        shown.add(memories)
+        is_in = shown.is_in({"url": sent})
+
+    assert not is_in
+    assert shown.is_in({"url": f"{sent} w3x77y"})
 
 
 def test_words_of_a_memory_are_only_those_of_the_memory() -> None:

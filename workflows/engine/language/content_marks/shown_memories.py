@@ -23,6 +23,7 @@ from workflows.engine.language.document import Json
 
 MAX_TEXT: Final = 100_000  # characters of one memory
 MAX_VALUE: Final = 300_000  # characters of what a run hands on
+MAX_WORD: Final = 40  # characters by which a longer word is recognized
 # Letters and digits in a row that are no coincidence, and how many of them where each is a word.
 WINDOW: Final = 8
 IDEOGRAPH_WINDOW: Final = 4
@@ -44,8 +45,13 @@ class ShownMemories:
 
     def __init__(self, own_words: str = "") -> None:
         self._own = _squeeze(own_words)
+        self._own_windows = {
+            self._own[start : start + size]
+            for size in (WINDOW, IDEOGRAPH_WINDOW)
+            for start in range(len(self._own))
+        }
         self._windows: set[str] = set()
-        self._words: set[str] = set()
+        self._words = _Words()
 
     def add(self, texts: Iterable[str]) -> None:
         for text in texts:
@@ -54,8 +60,9 @@ class ShownMemories:
             words = set(_iter_distinctive_words(text[:MAX_TEXT]))
             if MIN_VALUE <= len(squeezed) < WINDOW:
                 words.add(squeezed)
-            self._windows |= {window for window in windows if window not in self._own}
-            self._words |= {word for word in words if word not in self._own}
+            words = {word[:MAX_WORD] for word in words}
+            self._windows |= windows - self._own_windows
+            self._words.add(words - _Words(words).find_in(self._own))
 
     def is_in(self, arguments: Json) -> bool:
         """Return whether words of a memory are in the arguments of a call."""
@@ -87,12 +94,39 @@ class ShownMemories:
                 begin = start
             end = start + len(window)
         yield squeezed[begin:end]
-        yield from (word for word in self._words if word in squeezed)
+        yield from self._words.find_in(squeezed)
 
     def _is_in_text(self, squeezed: str) -> bool:
         if not self._windows.isdisjoint(_iter_windows(squeezed)):
             return True
-        return any(word in squeezed for word in self._words)
+        return next(self._words.iter_in(squeezed), None) is not None
+
+
+class _Words:
+    """Many words, which are looked for in a text all at once: what that takes doesn't grow with their number."""
+
+    def __init__(self, words: Iterable[str] = ()) -> None:
+        self._words: set[str] = set()
+        self._lengths: dict[str, set[int]] = {}  # by how the words begin
+        self.add(words)
+
+    def __bool__(self) -> bool:
+        return bool(self._words)
+
+    def add(self, words: Iterable[str]) -> None:
+        for word in words:
+            self._words.add(word)
+            self._lengths.setdefault(word[:MIN_VALUE], set()).add(len(word))
+
+    def find_in(self, text: str) -> set[str]:
+        return set(self.iter_in(text))
+
+    def iter_in(self, text: str) -> Iterator[str]:
+        for start in range(len(text) if self._words else 0):
+            for length in self._lengths.get(text[start : start + MIN_VALUE], ()):
+                word = text[start : start + length]
+                if word in self._words:
+                    yield word
 
 
 def find_memories(texts: Iterable[str], value: Json) -> tuple[str, ...]:
