@@ -362,6 +362,14 @@ class TestPages:
         assert "Your permission is needed" in page
         assert "May the agent do this?" not in page  # the facts say it already
 
+    def test_approval_says_through_which_connection_the_call_goes(self, cast: Cast) -> None:
+        """Two connections may have a tool of the same name, and only one of them moves real money."""
+        ask(cast.alice, build_form(AskedCall("pay", {"amount": 3}, connection="bank-for-real")))
+
+        page = cast.alice.client.get(reverse("workflows:waiting")).content.decode()
+
+        assert "bank-for-real" in page
+
     def test_approval_shows_all_of_the_arguments(self, cast: Cast) -> None:
         """What comes late in a long call, and what can't be seen, is sent, too."""
         arguments = {"memo": "Lunch. " + " " * 90_000, "to_account": "evil\u202e\u200b"}

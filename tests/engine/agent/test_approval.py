@@ -51,6 +51,18 @@ async def test_call_that_needs_approval_pauses_the_run_and_shows_the_call() -> N
     assert [name for name, _arguments, _key in tools.ledger] == ["look"]
 
 
+@pytest.mark.parametrize(("source", "connection"), [("mcp", "bank"), ("workflow", None)])
+async def test_approval_names_the_connection(source: str, connection: str | None) -> None:
+    entry = {"source": source, "name": "send", "provider": "bank"}
+    runner = build_runner(
+        ScriptedModel(("", [call("send", to="ana")]), "Done"), mail(), tools=[entry]
+    )
+
+    result = await runner.start(inputs={"q": "?"}).result()
+
+    assert (result.open_waits[0].wait.form or {}).get("connection") == connection
+
+
 async def test_approval_asks_those_whom_the_agent_names() -> None:
     rows = [{"type": "role", "value": "admin"}, {"type": "email", "value": "boss@example.com"}]
     runner = build_runner(asking_model(), mail(), approvers=[*rows, {"type": "member"}])

@@ -81,6 +81,7 @@ class Question:
     outcome: str = ""
     error: str = ""
     tool: str = ""
+    connection: str = ""  # of the team, through which the tool is called
     arguments: str = ""
     answers: Sequence[tuple[str, str]] = field(default=())
     is_asked: bool = True  # whether the reader may answer
@@ -235,6 +236,7 @@ def build_question(
         else _describe_outcome(run, wait, shows_names=shows_names),
         error=" ".join(other_errors),
         tool=str(form.get("tool") or ""),
+        connection=str(form.get("connection") or ""),
         arguments=format_arguments(form["arguments"]) if form.get("arguments") is not None else "",
         answers=_list_answers(wait),
         is_asked=is_asked,

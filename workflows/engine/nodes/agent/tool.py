@@ -24,7 +24,11 @@ from workflows.engine.nodes.agent.tool_node.tool_arguments import (
     merge_arguments,
 )
 from workflows.engine.nodes.agent.tool_node.tool_choice import describe_choice, read_reference
-from workflows.engine.nodes.agent.tool_use.approval import AskedCall, wait_for_answer
+from workflows.engine.nodes.agent.tool_use.approval import (
+    AskedCall,
+    name_connection,
+    wait_for_answer,
+)
 from workflows.engine.nodes.agent.tool_use.tool_questions import call_answered
 from workflows.engine.ports import Usage
 from workflows.engine.runtime.waits import ALLOW
@@ -192,7 +196,9 @@ def _ask_for_approval(
     ctx: NodeContext, prepared: Prepared, tool: Tool, arguments: Mapping[str, Json]
 ) -> None:
     """Return if a person allowed the call. Raises ToolFailed, or StepWaiting as long as nobody has answered."""
-    shown_call = AskedCall(tool.spec.name, arguments, tool.version)
+    reference = tool.reference
+    connection = name_connection(reference.source, reference.provider)
+    shown_call = AskedCall(tool.spec.name, arguments, tool.version, connection=connection)
     answer = wait_for_answer(ctx, shown_call, approvers=prepared.approvers)
     if answer.action != ALLOW:
         comment = str(answer.values.get("comment") or "").strip()[:_MAX_ERROR]

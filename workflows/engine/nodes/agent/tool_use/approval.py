@@ -30,6 +30,7 @@ REASON_FIELD: Final = "comment"
 
 
 _MAX_REASON: Final = 2000  # characters
+_CONNECTED: Final = frozenset({"mcp", "openapi"})  # the sources of tools
 # Stands between the name of a part and the digest of a call that was changed after a person was asked.
 _CHANGED: Final = "@"
 _DIGEST_LENGTH: Final = 16
@@ -51,6 +52,7 @@ class AskedCall:
     arguments: Mapping[str, Json]
     version: str = ""  # of the tool
     cause: str = ""  # why a person is asked although the author didn't say so
+    connection: str = ""  # through which it goes, if any
 
     @property
     def digest(self) -> str:
@@ -65,7 +67,14 @@ def build_asked_call(call: PreparedCall, cause: str = "") -> AskedCall:
     tool = call.tool
     if tool is None:
         return AskedCall(call.name, call.arguments, cause=cause)
-    return AskedCall(call.name, tool.complete(call.arguments), tool.version, cause)
+    arguments, description = tool.complete(call.arguments), tool.description
+    connection = name_connection(str(description["source"]), str(description["provider"]))
+    return AskedCall(call.name, arguments, tool.version, cause, connection)
+
+
+def name_connection(source: str, provider: str) -> str:
+    """Return the name of the team's connection through which a tool is called, or an empty text if it needs none."""
+    return provider if source in _CONNECTED else ""
 
 
 def ask_for_approval(ctx: NodeContext, config: AgentConfig, part: str, call: AskedCall) -> None:
@@ -127,6 +136,7 @@ def build_form(call: AskedCall, approvers: Iterable[Answerer] = ()) -> dict[str,
         "call": call.digest,
         "answerers": build_keys(approvers),
         **({"cause": call.cause} if call.cause else {}),
+        **({"connection": call.connection} if call.connection else {}),
         "inputs": [
             {
                 "name": REASON_FIELD,
