@@ -16,13 +16,11 @@ from tests.support.documents import (
     inside,
     iteration,
     llm,
-    loop,
     node,
     start,
     template,
 )
 from tests.support.engine import EchoModels, ports
-from workflows.engine.errors import ModelFailed
 from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.content_marks.untrusted import ContentFlow, has_untrusted_source
 from workflows.engine.language.document import Document
@@ -117,38 +115,6 @@ def store(scope: str, **data: Any) -> Any:
 
 def told(events: list[Any]) -> list[tuple[str, list[str]]]:
     return [(one.key, list(one.reasons)) for one in events if isinstance(one, MemoryKeptOut)]
-
-
-class Fails(NodeKind[NodeConfig, NodeConfig]):
-    """Fails with what it has read in its error."""
-
-    name = "fails"
-    title = "Fails"
-
-    def run(self, prepared: NodeConfig, ctx: NodeContext) -> NodeResult:
-        raise ModelFailed(f"The page says: {ctx.pool.get(('web', 'text'))}")
-
-
-async def test_error_of_a_container_has_the_words_of_what_failed_inside_it() -> None:
-    memory = InMemoryProvider()
-    rounds = loop("c", 1, error_strategy="fail-branch")
-    kept = node("s", "memory-store", scope="user", key="k", value_selector=["c", "error_message"])
-    made = document(
-        [
-            start("q"),
-            *inside(rounds, WEB, node("f", "fails", read=["web", "text"])),
-            kept,
-            end("e"),
-        ],
-        ["start -> c", "cstart -> web", "web -> f", "c:fail-branch -> s", "s -> e"],
-    )
-    runner = WorkflowRunner(made, memory=memory, plugins=[Page(), Fails()])
-
-    await runner.run(inputs={"q": "Tea opens at nine"}, system=SYSTEM)
-
-    entry = memory.living("user:mia")["k"]
-    assert "Tea opens at nine" in str(entry.value)
-    assert (entry.tier, entry.metadata["origin"]) == (Tier.QUARANTINE, "web")
 
 
 STORES = [
