@@ -238,6 +238,11 @@ async def test_other_calls_are_made_at_once(way: str) -> None:
 RECOGNIZED = [
     ("我家的门牌号是四十二号", "http://x/?q=门牌号是四", True),
     ("我家的门牌号是四十二号", "http://x/?q=天气", False),
+    (SECRET, "".join(f"&#{ord(letter)};" for letter in SECRET), True),
+    (SECRET, "".join(f"&#x{ord(letter):x};" for letter in SECRET), True),
+    (SECRET, base64.b64encode(base64.b64encode(SECRET.encode())).decode(), True),
+    (SECRET, base64.b64encode(SECRET.encode().hex().encode()).decode(), True),
+    (SECRET, base64.b64encode(b"Tea opens at nine").hex(), False),
     ("Likes Beatrix", "beatrix", True),
     ("Likes tea", "tea", False),
     ("Rye", "rye", True),

@@ -11,6 +11,7 @@ has; a tool that asks before each call is the sure way.
 
 import base64
 import binascii
+import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -179,13 +180,20 @@ def _iter_distinctive_words(text: str) -> Iterator[str]:
 
 
 def _decode(text: str) -> Iterator[str]:
-    """Yield the text, and what it says if it is read in one of the usual encodings."""
+    """Yield the text, and what it says if it is read in one of the usual encodings, or in one inside another."""
     yield text
     yield text[::-1]
-    plain = unquote_plus(unquote_plus(text))
+    plain = html.unescape(unquote_plus(unquote_plus(text)))
     yield plain
+    for decoded in _decode_binary(plain):
+        yield decoded
+        words = (word for word in decoded.split() if len(word) >= WINDOW and word.isascii())
+        yield from _decode_binary(" ".join(filter(str.isprintable, words)))
+
+
+def _decode_binary(text: str) -> Iterator[str]:
     for pattern, decode in _ENCODINGS:
-        yield " ".join(filter(None, (_read(decode, match) for match in pattern.findall(plain))))
+        yield " ".join(filter(None, (_read(decode, match) for match in pattern.findall(text))))
 
 
 def _read(decode: Callable[[str], bytes], text: str) -> str:
