@@ -9,6 +9,7 @@ from mcp import types
 
 from workflows.mcp_server.callers import Caller
 from workflows.mcp_server.progress import Progress
+from workflows.tools.mcp import REPLAYED_META
 
 
 Json = Any  # JSON
@@ -57,6 +58,14 @@ def build_error(message: str, **details: Json) -> types.CallToolResult:
         structured_content={"error": message, **details},
         is_error=True,
     )
+
+
+def mark_replayed(result: Result) -> Result:
+    """Return a result that says that an earlier call with the same key has started what it tells of."""
+    mark = {REPLAYED_META: True}
+    if isinstance(result, dict):
+        return {**result, "_meta": {**result.get("_meta", {}), **mark}}
+    return result.model_copy(update={"meta": {**(result.meta or {}), **mark}})
 
 
 def build_schema(

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -21,7 +22,14 @@ from workflows.mcp_server.callers import Caller
 from workflows.mcp_server.progress import Progress
 from workflows.mcp_server.questions import store_answers
 from workflows.mcp_server.run_results import CONVERSATION, RESULT_TOOL, tell
-from workflows.mcp_server.tools import Call, Result, ServedTool, build_error, build_schema
+from workflows.mcp_server.tools import (
+    Call,
+    Result,
+    ServedTool,
+    build_error,
+    build_schema,
+    mark_replayed,
+)
 from workflows.models import Run, Workflow
 from workflows.models.run import Channel, RunStatus
 from workflows.services import idempotency
@@ -42,6 +50,15 @@ _CONVERSATION_SCHEMA: Final = {
     "type": "string",
     "description": "Continues the conversation of an earlier call, whose result names it. Leave it out to begin a new one.",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """The run of a call, and its last known event. ``is_replayed``: an earlier call with the same key has started it."""
+
+    run: Run
+    after: int
+    is_replayed: bool = False
 
 
 def list_workflow_tools(caller: Caller) -> list[ServedTool]:
@@ -71,8 +88,9 @@ def _build_tool(workflow: Workflow) -> ServedTool:
         if call.state:
             run = await call.caller.run(_find_asking, call, workflow.pk)
             return await _answer_and_tell(call, run, MAX_SECONDS)
-        run, after = await call.caller.run(_start_once, call.caller, workflow.pk, call.arguments)
-        return await _wait_and_tell(call, run, after, MAX_SECONDS)
+        start = await call.caller.run(_start_once, call.caller, workflow.pk, call.arguments)
+        result = await _wait_and_tell(call, start.run, start.after, MAX_SECONDS)
+        return mark_replayed(result) if start.is_replayed else result
 
     return ServedTool(tool, run_workflow)
 
@@ -88,9 +106,7 @@ def _find_asking(call: Call, workflow_id: UUID) -> Run:
     return run
 
 
-def _start_once(
-    caller: Caller, workflow_id: UUID, arguments: Mapping[str, Json]
-) -> tuple[Run, int]:
+def _start_once(caller: Caller, workflow_id: UUID, arguments: Mapping[str, Json]) -> _Start:
     """Start the run of a call. The same call with the same ``Idempotency-Key`` gets the run that it had started."""
     if caller.idempotency_key is None:
         return _start(caller, workflow_id, arguments)
@@ -102,11 +118,12 @@ def _start_once(
     )
     if isinstance(claimed, StoredAnswer):
         note = json.loads(claimed.body)
-        return selectors.find_run(caller.principal, UUID(note["run"])), note["after"]
-    run, after = _start(caller, workflow_id, arguments)
-    body = json.dumps({"run": str(run.pk), "after": after})
-    idempotency.store_answer(claimed, status=202, body=body, object_id=run.pk)
-    return run, after
+        run = selectors.find_run(caller.principal, UUID(note["run"]))
+        return _Start(run, note["after"], is_replayed=True)
+    start = _start(caller, workflow_id, arguments)
+    body = json.dumps({"run": str(start.run.pk), "after": start.after})
+    idempotency.store_answer(claimed, status=202, body=body, object_id=start.run.pk)
+    return start
 
 
 def _compute_digest(caller: Caller, workflow_id: UUID, arguments: Mapping[str, Json]) -> str:
@@ -115,8 +132,8 @@ def _compute_digest(caller: Caller, workflow_id: UUID, arguments: Mapping[str, J
     return hashlib.sha256(json.dumps(call, sort_keys=True).encode()).hexdigest()
 
 
-def _start(caller: Caller, workflow_id: UUID, arguments: Mapping[str, Json]) -> tuple[Run, int]:
-    """Start a run, or answer the question that its conversation waits for. Return it with its last known event."""
+def _start(caller: Caller, workflow_id: UUID, arguments: Mapping[str, Json]) -> _Start:
+    """Start a run, or answer the question that its conversation waits for."""
     workflow = selectors.find_workflow(caller.principal, workflow_id, "run")
     values = dict(arguments)
     conversation = values.pop(CONVERSATION, None) if workflow.is_chat else None
@@ -130,7 +147,7 @@ def _start(caller: Caller, workflow_id: UUID, arguments: Mapping[str, Json]) -> 
             subject=caller.user,
         )
         if answered is not None:
-            return answered, answered.last_seq
+            return _Start(answered, answered.last_seq)
     run = start_run(
         caller.principal,
         workflow=workflow,
@@ -141,7 +158,7 @@ def _start(caller: Caller, workflow_id: UUID, arguments: Mapping[str, Json]) -> 
         conversation=None if conversation is None else str(conversation),
         channel=Channel.MCP,
     )
-    return run, 0
+    return _Start(run, 0)
 
 
 async def _wait_and_tell(call: Call, run: Run, after: int, seconds: float) -> Result:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 
 from accounts.tenancy import tenant
 from config import net
@@ -14,7 +15,8 @@ from tests.support.own_server import own_server
 from tests.workflows.mcp_server.messages import ask_new, list_tool_names
 from workflows.mcp_server import workflow_tools
 from workflows.models import Run
-from workflows.tools.mcp import IDEMPOTENCY_META
+from workflows.models.run import RunStatus
+from workflows.tools.mcp import IDEMPOTENCY_META, REPLAYED_META
 from workflows.tools.mcp.session import Server, call_tool, list_tools
 
 
@@ -39,9 +41,10 @@ def tool(cast: Cast, client: KeyClient, monkeypatch: pytest.MonkeyPatch) -> str:
 def call(client: KeyClient, tool: str, key: str | None, text: str = "a", **options: Any) -> Any:
     """Call the tool, with the key in the header. ``meta`` is what else the message says of itself."""
     meta, status = options.pop("meta", None), options.pop("status", 200)
+    capabilities = options.pop("capabilities", POLLING)
     headers = dict(options, **({} if key is None else {"Idempotency-Key": key}))
     return ask_new(
-        client, "tools/call", capabilities=POLLING, headers=headers, meta=meta, status=status,
+        client, "tools/call", capabilities=capabilities, headers=headers, meta=meta, status=status,
         name=tool, arguments={"text": text},
     )  # fmt: skip
 
@@ -110,6 +113,31 @@ def test_key_that_contradicts_the_header_or_is_no_text_is_an_error_and_starts_no
 
     assert message in error["message"]
     assert list_runs(cast) == []
+
+
+def test_repeated_call_says_that_it_is_one_whatever_its_result_is(
+    client: KeyClient, cast: Cast, tool: str
+) -> None:
+    results = [
+        call(client, tool, key, capabilities=capabilities)
+        for capabilities in (POLLING, {})
+        for key in (f"k{len(capabilities)}", f"k{len(capabilities)}", None)
+    ]
+
+    assert [each.get("_meta", {}).get(REPLAYED_META) for each in results] == [None, True, None] * 2
+    assert [each["resultType"] for each in results] == ["task"] * 3 + ["complete"] * 3
+
+
+def test_repeated_call_of_a_run_that_has_failed_says_that_it_is_one(
+    client: KeyClient, cast: Cast, tool: str
+) -> None:
+    call(client, tool, "k")
+    with tenant([cast.team_a.pk]):
+        Run.objects.unscoped().update(status=RunStatus.FAILED, finished_at=timezone.now())
+
+    result = call(client, tool, "k")
+
+    assert (result["isError"], result["_meta"][REPLAYED_META]) == (True, True)
 
 
 async def test_call_of_our_own_client_that_is_repeated_gets_the_run_of_the_first_one(
