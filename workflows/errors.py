@@ -250,13 +250,19 @@ class InvalidValue(WorkflowFault):
     sentence = _("This value is not allowed.")
 
 
+class ContentTooLarge(InvalidValue):
+    """A file, a text or a value that was sent is larger than it may be."""
+
+    sentence = _("This is too large.")
+
+
 class FileRefused(InvalidValue):
     """A file can't be stored or used: its type is not accepted, or it isn't the caller's."""
 
     sentence = _("This file is not accepted.")
 
 
-class FileTooLarge(FileRefused):
+class FileTooLarge(FileRefused, ContentTooLarge):
     """A file is larger than files of its type may be, or than the room that its team has left."""
 
     sentence = _("The file is too large.")

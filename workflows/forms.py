@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
@@ -25,6 +25,7 @@ from workflows.models.provider import ModelType
 
 MESSAGE_FILES = _("Files of the message")
 MAX_DOCUMENT_BYTES = 1024 * 1024
+TOO_LARGE: Final = "too_large"  # the code of a form's error
 SENT_TEXTS = _(
     "With an embedding model, memories and questions of the team are sent to its provider."
 )
@@ -234,7 +235,7 @@ class ImportForm(PageForm):
         if file is None:
             return ""
         if (file.size or 0) > MAX_DOCUMENT_BYTES:
-            raise forms.ValidationError(_("The document can be at most 1 MB."))
+            raise forms.ValidationError(_("The document can be at most 1 MB."), code=TOO_LARGE)
         try:
             return bytes(file.read()).decode()
         except UnicodeDecodeError as error:

@@ -29,7 +29,7 @@ from memory.host import (
 from workflows import memory_app, selectors
 from workflows.engine.errors import DocumentUnreadable, ModelFailed
 from workflows.engine.language.document import Json
-from workflows.errors import FileRefused
+from workflows.errors import FileRefused, FileTooLarge
 from workflows.execution.curation import run_summary
 from workflows.execution.ports.model_health import store_result
 from workflows.execution.ports.models import build_config
@@ -218,7 +218,10 @@ class WorkflowsHost:
         try:
             file = documents.store_original(principal, team_id, content, name)
         except FileRefused as refused:
-            raise memory_app.errors.InvalidInput(f"{name}: {refused}") from None
+            is_too_large = isinstance(refused, FileTooLarge)
+            errors = memory_app.errors
+            fault = errors.ValueTooLarge if is_too_large else errors.InvalidInput
+            raise fault(f"{name}: {refused}") from None
         return StoredDocument(file.pk, file.name, file.size, file.subject)
 
     def read_document(self, team_id: UUID, file_id: UUID) -> bytes:

@@ -12,7 +12,7 @@ from ninja.pagination import paginate
 from accounts.http.auth import api_auth
 from config.http.pages import Pages
 from memory.api.entries import build_caller
-from memory.core.errors import InvalidInput
+from memory.core.errors import ValueTooLarge
 from memory.schemas import documents as schemas
 from memory.schemas import entries
 from memory.schemas import knowledge as pages
@@ -38,7 +38,7 @@ def upload_document(
     megabytes = settings.FILE_DOCUMENT_MB
     if (file.size or 0) > megabytes * 1024**2:
         message = _("The file is too large: documents may have %(limit)s MB.")
-        raise InvalidInput(f"file: {message % {'limit': megabytes}}")
+        raise ValueTooLarge(f"file: {message % {'limit': megabytes}}")
     caller = build_caller(request)
     result = uploading.upload_document(
         caller, namespace=namespace, name=file.name or "document", content=file.read()

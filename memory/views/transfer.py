@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.access import can
 from accounts.principals import get_current_team_id, get_principal
 from memory import selectors, services
-from memory.core.errors import InvalidInput
+from memory.core.errors import InvalidInput, ValueTooLarge
 from memory.downloads import FileDownload
 from memory.logic.entries.ingress import FindingReason
 from memory.services.transfer.import_check import MAX_BYTES
@@ -32,6 +32,7 @@ from memory.views.review.quarantine_reasons import describe_reason
 
 
 CHUNK_BYTES: Final = 256 * 1024
+TOO_LARGE: Final = "too_large"  # the code of a form's error
 MAX_CHOICES: Final = 100  # namespaces; others can be exported on their own pages
 
 
@@ -70,7 +71,7 @@ class FileForm(forms.Form):
     def clean_file(self) -> "UploadedFile[bytes]":
         file: UploadedFile[bytes] = self.cleaned_data["file"]
         if (file.size or 0) > MAX_BYTES:
-            raise forms.ValidationError(_("The file is larger than 50 MB."))
+            raise forms.ValidationError(_("The file is larger than 50 MB."), code=TOO_LARGE)
         return file
 
 
@@ -82,7 +83,8 @@ def show_exchange(request: HttpRequest) -> HttpResponse:
         return _render_page(request, FileForm())
     form = FileForm(request.POST, request.FILES)
     if not form.is_valid():
-        return _render_page(request, form, status=422)
+        status = 413 if form.has_error("file", TOO_LARGE) else 422
+        return _render_page(request, form, status=status)
     fields = form.cleaned_data
     digest = _compute_digest(fields["file"])
     is_confirmed = "sure" in request.POST and fields["checked"] == digest
@@ -95,9 +97,10 @@ def show_exchange(request: HttpRequest) -> HttpResponse:
             dry_run=not is_confirmed,
             restore=fields["restore"],
         )
-    except InvalidInput as fault:
+    except (InvalidInput, ValueTooLarge) as fault:
         form.add_error("file", str(fault))
-        return _render_page(request, form, status=422)
+        status = 413 if isinstance(fault, ValueTooLarge) else 422
+        return _render_page(request, form, status=status)
     status = 422 if report.problems else 200
     return _render_page(request, form, report, digest=digest, status=status)
 
@@ -155,8 +158,7 @@ def _render_page(
         "findings": [(row, _describe_finding(row)) for row in (report.findings if report else ())],
     }
     if getattr(request, "htmx", False):
-        # The report is the result, even if it lists problems; htmx ignores error responses.
-        return render(request, "memory/transfer/_report.html", context)
+        return render(request, "memory/transfer/_report.html", context, status=status)
     principal, team_id = get_principal(request), get_current_team_id(request)
     namespaces = selectors.list_fullest_namespaces(principal, team_id, limit=MAX_CHOICES + 1)
     context |= {

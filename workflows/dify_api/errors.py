@@ -49,6 +49,7 @@ CODES: Final[Mapping[type[Exception], tuple[int, str]]] = {
     workflow_errors.NoModelConnected: (400, "provider_not_initialize"),
     workflow_errors.InvalidValue: (400, "invalid_param"),
     workflow_errors.FileRefused: (400, "invalid_param"),
+    workflow_errors.ContentTooLarge: (413, "file_too_large"),
     workflow_errors.FileTooLarge: (413, "file_too_large"),
     workflow_errors.WorkflowArchived: (403, "forbidden"),
     workflow_errors.QueueFull: (429, "too_many_requests"),

@@ -44,6 +44,10 @@ class DocumentInvalid(EngineFault):
         return f"{title}: {problem.message}" if title else str(problem)
 
 
+class DocumentTooLarge(DocumentInvalid):
+    """The document has more bytes than a document may have."""
+
+
 class InputRejected(EngineFault):
     """The inputs don't fit the start form."""
 

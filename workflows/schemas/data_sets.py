@@ -56,7 +56,7 @@ class ImportIn(Body):
         text="query,expected\nWhen are you open?,nine to five\n", format="csv"
     )
 
-    text: Annotated[str, Field(max_length=5_000_000)]
+    text: str
     format: Literal["csv", "jsonl"]
 
 

@@ -15,7 +15,7 @@ from accounts.errors import NotFound, NotSignedIn
 from accounts.principals import get_principal
 from accounts.request_transaction import give_back_connection
 from workflows.engine.files.media_types import get_served_type, is_shown_inline
-from workflows.errors import FileLinkExpired, FileRefused, FilesUnavailable, FileTooLarge
+from workflows.errors import FileLinkExpired, FileRefused, FilesUnavailable
 from workflows.files import contents
 from workflows.files.links import build_link
 from workflows.forms import find_upload_field
@@ -23,7 +23,7 @@ from workflows.models import StoredFile
 from workflows.services.files.reading import find_file, find_signed_file
 from workflows.services.files.uploading import upload_file
 from workflows.views.catalog.workflow_page import get_document, load_published_document
-from workflows.views.request_context import find_workflow
+from workflows.views.request_context import choose_status, find_workflow
 
 
 _CACHE_SECONDS: Final = 300
@@ -110,9 +110,7 @@ def upload(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             field=find_upload_field(document, request.POST.get("field", "")) if document else None,
         )
     except FileRefused as refused:
-        return JsonResponse(
-            {"error": str(refused)}, status=413 if isinstance(refused, FileTooLarge) else 422
-        )
+        return JsonResponse({"error": str(refused)}, status=choose_status(refused))
     except FilesUnavailable as away:
         return JsonResponse({"error": str(away)}, status=503)
     return JsonResponse(describe_file(file), status=201)

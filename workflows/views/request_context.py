@@ -3,11 +3,15 @@
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
+from django import forms
 from django.http import HttpRequest, QueryDict
 
 from accounts.errors import NotFound
 from accounts.principals import Principal, get_principal
 from workflows import selectors
+from workflows.engine.errors import DocumentTooLarge
+from workflows.errors import ContentTooLarge
+from workflows.forms import TOO_LARGE
 from workflows.models import ModelProvider, Run, Workflow
 
 
@@ -40,6 +44,19 @@ def is_htmx(request: HttpRequest) -> bool:
 def get_form_data(request: HttpRequest) -> QueryDict | None:
     """Return the submitted data for a form; None if the form is only shown, so that it isn't validated yet."""
     return request.POST if request.method == "POST" else None
+
+
+def choose_status(refusal: Exception) -> int:
+    """Return the status of a page that shows the form of a refused request again."""
+    return 413 if isinstance(refusal, ContentTooLarge | DocumentTooLarge) else 422
+
+
+def choose_form_status(form: forms.Form) -> int:
+    """Return the status of a page with a form: 200, or that of what is wrong with what was sent."""
+    if not form.errors:
+        return 200
+    codes = {error.code for errors in form.errors.as_data().values() for error in errors}
+    return 413 if TOO_LARGE in codes else 422
 
 
 def read_text(data: Mapping[str, str], name: str) -> str:

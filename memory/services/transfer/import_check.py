@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from config.http import strict_json
 from memory.core.entry_codec import CONTENT
-from memory.core.errors import InvalidInput, MemoryFault
+from memory.core.errors import MemoryFault, ValueTooLarge
 from memory.core.records import Json
 from memory.core.scopes import parse_namespace
 from memory.services.transfer.file_format import (
@@ -70,7 +70,7 @@ class _LimitedFile:
         line = self._file.readline(limit)
         self._remaining_bytes -= len(line)
         if self._remaining_bytes < 0:
-            raise InvalidInput(f"file: at most {MAX_BYTES} bytes.")
+            raise ValueTooLarge(f"file: at most {MAX_BYTES} bytes.")
         return line
 
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
-from memory.core.errors import InvalidInput
+from memory.core.errors import InvalidInput, ValueTooLarge
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
 from memory.logic.knowledge.page_files import build_file_name, export_page
 from memory.logic.knowledge.page_gate import build_quarantined_page, screen_file
@@ -212,7 +212,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, max_bytes: i
     with archive.open(member) as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
-        raise InvalidInput(f"archive: at most {MAX_ARCHIVE_BYTES} bytes, unpacked.")
+        raise ValueTooLarge(f"archive: at most {MAX_ARCHIVE_BYTES} bytes, unpacked.")
     return data
 
 

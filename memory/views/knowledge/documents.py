@@ -14,7 +14,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory.core.errors import AccessDenied, AlreadyExists, InvalidInput, QuotaExceeded
+from memory.core.errors import (
+    AccessDenied,
+    AlreadyExists,
+    InvalidInput,
+    QuotaExceeded,
+    ValueTooLarge,
+)
 from memory.downloads import build_download
 from memory.models import Namespace
 from memory.models.jobs import JobStatus
@@ -143,7 +149,7 @@ def _upload_files(request: HttpRequest, row: Namespace) -> list[UploadMessage]:
                 raise InvalidInput(f"{name}: {message}")
             if (file.size or 0) > settings.FILE_DOCUMENT_MB * MEGABYTE:
                 message = _("The file is too large: documents may have %(limit)s MB.")
-                raise InvalidInput(f"{name}: {message % {'limit': settings.FILE_DOCUMENT_MB}}")
+                raise ValueTooLarge(f"{name}: {message % {'limit': settings.FILE_DOCUMENT_MB}}")
             result = upload_document(
                 build_caller(request), namespace=row.text, name=name, content=file.read()
             )

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from memory import services
-from memory.core.errors import InvalidInput, QuotaExceeded
+from memory.core.errors import InvalidInput, QuotaExceeded, ValueTooLarge
 from memory.services.knowledge.knowledge_bases import find_knowledge_base
 from memory.services.transfer.page_archive import MAX_ARCHIVE_BYTES, PageImport
 from memory.views.request_context import build_caller, read_reason
@@ -48,10 +48,15 @@ def import_pages(request: HttpRequest) -> HttpResponse:
     A preview is shown beside the form, where the files stay selected.
     """
     namespace, is_dry_run = request.POST.get("namespace", ""), "dry_run" in request.GET
-    results = _import_files(request, namespace, is_dry_run)
-    if is_dry_run and getattr(request, "htmx", False):
-        kinds = [(_KINDS[level], text) for level, text in results]
-        return render(request, "memory/knowledge/_import_preview.html", {"results": kinds})
+    has_place = is_dry_run and bool(getattr(request, "htmx", False))
+    try:
+        results = _import_files(request, namespace, is_dry_run)
+    except ValueTooLarge as fault:
+        if not has_place:
+            raise  # the page of the error says the same with the same status
+        return _render_preview(request, [(messages.ERROR, str(fault))], status=413)
+    if has_place:
+        return _render_preview(request, results)
     for level, text in results:
         messages.add_message(request, level, text)
     return HttpResponseRedirect(_find_url(request, namespace) or reverse("memory:knowledge"))
@@ -68,6 +73,8 @@ def _import_files(request: HttpRequest, namespace: str, is_dry_run: bool) -> lis
             reason=read_reason(request),
             dry_run=is_dry_run,
         )
+    except ValueTooLarge:
+        raise
     except (InvalidInput, QuotaExceeded) as fault:
         return [(messages.ERROR, str(fault))]
     text = _("Pages imported: %(number)d.") % {"number": len(report.pages)}
@@ -76,6 +83,13 @@ def _import_files(request: HttpRequest, namespace: str, is_dry_run: bool) -> lis
     if report.skipped:
         text += " " + _format_names(_SKIPPED[is_dry_run], report.skipped)
     return [(messages.SUCCESS, text), *_list_findings(report, is_dry_run)]
+
+
+def _render_preview(
+    request: HttpRequest, results: Sequence[Message], *, status: int = 200
+) -> HttpResponse:
+    context = {"results": [(_KINDS[level], text) for level, text in results]}
+    return render(request, "memory/knowledge/_import_preview.html", context, status=status)
 
 
 def _format_preview(report: PageImport) -> str:
@@ -101,7 +115,7 @@ def _read_files(
 ) -> tuple[bytes | None, dict[str, bytes]]:
     """Return the content of at most one archive and of the other files by name; raise InvalidInput if there is more."""
     if sum(file.size or 0 for file in files) > MAX_ARCHIVE_BYTES:
-        raise InvalidInput(_("The files are larger than 20 MB in total."))
+        raise ValueTooLarge(_("The files are larger than 20 MB in total."))
     archives = [file for file in files if (file.name or "").lower().endswith(".zip")]
     if len(archives) > 1:
         raise InvalidInput(_("Only one archive at a time."))

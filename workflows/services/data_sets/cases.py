@@ -13,7 +13,7 @@ from workflows import permissions
 from workflows.engine.language.document import Json
 from workflows.engine.language.start_form import remove_nul
 from workflows.engine.testing.cases import MAX_NAME, Case, build_simple_case
-from workflows.errors import InvalidValue, NameTaken
+from workflows.errors import ContentTooLarge, InvalidValue, NameTaken
 from workflows.models import DataCase, DataSet, Run
 from workflows.services import audit_lines
 from workflows.services.data_sets.data_sets import check_change
@@ -121,7 +121,7 @@ def dump_case(case: Case) -> dict[str, Json]:
     """Return the case without default values, because people read it. Raises InvalidValue if it is too large."""
     spec: Any = remove_nul(case.model_dump(mode="json", exclude_defaults=True))  # Any: JSON
     if len(json.dumps(spec, ensure_ascii=False)) > MAX_TEXT:
-        raise InvalidValue(_("A case can have at most 100,000 characters."), field="query")
+        raise ContentTooLarge(_("A case can have at most 100,000 characters."), field="query")
     return spec  # type: ignore[no-any-return]
 
 

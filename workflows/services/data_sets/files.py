@@ -19,7 +19,7 @@ from config.http import strict_json
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Json
 from workflows.engine.testing.cases import Case, build_simple_case, read_case
-from workflows.errors import InvalidValue
+from workflows.errors import ContentTooLarge, InvalidValue
 from workflows.models import DataCase, DataSet
 from workflows.services import audit_lines
 from workflows.services.data_sets.cases import MAX_CASES, dump_case, make_case
@@ -42,6 +42,8 @@ def detect_format(name: str, text: str) -> Format:
 
 def read_cases(text: str, kind: Format) -> list[Case]:
     """Return the cases of a file. Raises InvalidValue with the number of the first invalid row."""
+    if len(text) > MAX_BYTES:
+        raise ContentTooLarge(_("The file is larger than 5 MB."), field="file")
     text = text.removeprefix("\ufeff").replace("\x00", "")
     rows = _read_csv(text) if kind == "csv" else _read_jsonl(text)
     cases: list[Case] = []
@@ -54,7 +56,10 @@ def read_cases(text: str, kind: Format) -> list[Case]:
             cases.append(case)
         except (InvalidValue, DocumentInvalid) as invalid:
             message = _("Row %(n)s: %(problem)s") % {"n": number, "problem": invalid}
-            raise InvalidValue(message, field="file") from None
+            is_too_large = isinstance(invalid, ContentTooLarge)
+            raise (ContentTooLarge if is_too_large else InvalidValue)(
+                message, field="file"
+            ) from None
     if not cases:
         raise InvalidValue(_("The file has no cases."), field="file")
     return cases

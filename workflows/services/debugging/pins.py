@@ -14,7 +14,7 @@ from workflows.engine.kind_examples import list_outputs
 from workflows.engine.language.document import Json
 from workflows.engine.language.failure_policy import FAIL_HANDLE
 from workflows.engine.language.values import ELEMENTS, ValueType, describe_type, matches, parse_type
-from workflows.errors import InvalidValue
+from workflows.errors import ContentTooLarge, InvalidValue
 from workflows.execution.kinds import load_kinds
 from workflows.models import Edge, Node, Pin, Workflow
 from workflows.services import audit_lines
@@ -39,7 +39,7 @@ def pin_node(
     """
     permissions.check_edit(principal, workflow)
     if len(json.dumps(outputs)) > MAX_PIN_LENGTH:
-        raise InvalidValue(_("This output is too large to pin."), field="outputs")
+        raise ContentTooLarge(_("This output is too large to pin."), field="outputs")
     with tenant([workflow.team_id]):
         row = Node.objects.unscoped().filter(workflow=workflow, key=node, is_note=False).first()
         if row is None:

@@ -63,7 +63,7 @@ def resolve_message_files(
     try:
         values = [_resolve_file(principal, subject, file) for file in files]
     except FileRefused as refused:
-        raise FileRefused(str(refused), field="files") from None
+        raise type(refused)(str(refused), field="files") from None  # one that is too large, too
     if error := rules.find_list_error(values):
         raise FileRefused(error, field="files")
     return [*values]

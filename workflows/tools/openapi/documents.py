@@ -12,7 +12,7 @@ from config.http import strict_json
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl.yaml_reading import read_yaml
-from workflows.errors import InvalidValue
+from workflows.errors import ContentTooLarge, InvalidValue
 from workflows.tools.openapi.security import Security, read_security
 from workflows.tools.openapi.signatures import read_signature
 from workflows.tools.operations import MAX_OPERATIONS, Operation, build_name, clean_text
@@ -66,7 +66,8 @@ def read_description(text: str, source_url: str = "") -> ApiDescription:
 def parse_document(text: str) -> Fields:
     """Return the mapping in a JSON or YAML text. Raise ``InvalidValue`` with the reason it can't be read."""
     if len(text) > MAX_BYTES or len(text.encode(errors="replace")) > MAX_BYTES:
-        raise _reject(_("The document can be at most %(size)d MB.") % {"size": MAX_BYTES >> 20})
+        sentence = _("The document can be at most %(size)d MB.")
+        raise ContentTooLarge(sentence % {"size": MAX_BYTES >> 20}, field="document")
     text = text.removeprefix("\ufeff").strip()
     try:
         tree = strict_json.loads(text) if text.startswith("{") else read_yaml(text)

@@ -25,7 +25,13 @@ from workflows.services.catalog.import_reports import report_workflow
 from workflows.templatetags.problems import describe_with_location
 from workflows.views.catalog.folder_location import get_location
 from workflows.views.catalog.other_files import OtherFile, build_other_file, find_other_file
-from workflows.views.request_context import find_workflow, get_form_data, is_htmx
+from workflows.views.request_context import (
+    choose_form_status,
+    choose_status,
+    find_workflow,
+    get_form_data,
+    is_htmx,
+)
 from workflows.views.script_texts import translate_texts
 
 
@@ -35,11 +41,15 @@ MAX_REASONS: Final = 5  # that are shown for one of several files
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """The imported workflow, the problems that prevented the import, or ``pending`` if it must be confirmed."""
+    """The imported workflow, the problems that prevented the import, or ``pending`` if it must be confirmed.
+
+    ``status`` is that of the page: 413 if the document is too large.
+    """
 
     workflow: Workflow | None = None
     problems: tuple[str, ...] = ()
     pending: bool = False
+    status: int = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +91,11 @@ def _render_import_page(
     upload = request.FILES.get("file")
     other = other or (_find_other_upload(request, upload) if upload else None)
     form = ImportForm(get_form_data(request), request.FILES or None) if not other else ImportForm()
-    result, has_errors = ImportResult(), bool(form.errors)
+    has_errors = bool(form.errors)
+    result = ImportResult(status=choose_form_status(form))
     if upload and form.non_field_errors():  # said with the name of the file
-        result = ImportResult(problems=tuple(map(str, form.non_field_errors())))
+        problems = tuple(map(str, form.non_field_errors()))
+        result = ImportResult(problems=problems, status=choose_form_status(form))
         form = ImportForm()
     if request.method == "POST" and not has_errors and not other:
         result = _import_text(
@@ -111,10 +123,8 @@ def _render_import_page(
         "workflow": workflow,
         "location": location,
     }
-    is_refused = has_errors or result.problems or (other and request.method == "POST")
-    return render(
-        request, "workflows/catalog/import.html", context, status=422 if is_refused else 200
-    )
+    status = 422 if other and request.method == "POST" else result.status
+    return render(request, "workflows/catalog/import.html", context, status=status)
 
 
 def _import_text(
@@ -143,7 +153,7 @@ def _import_text(
     except DocumentInvalid as invalid:
         titles = importing.read_node_titles(document_text)  # once: a document may be large
         problems = (describe_with_location(problem, titles) for problem in invalid.problems)
-        return ImportResult(problems=tuple(problems))
+        return ImportResult(problems=tuple(problems), status=choose_status(invalid))
     except NewerDocument:
         return ImportResult(pending=True)
     return ImportResult(workflow=imported.workflow)

@@ -26,7 +26,7 @@ from workflows.views.catalog.workflow_page import (
 )
 from workflows.views.chat.start_fields import read_start_inputs, render_rejection
 from workflows.views.repeated_forms import send_once
-from workflows.views.request_context import find_workflow, is_htmx, read_text
+from workflows.views.request_context import choose_status, find_workflow, is_htmx, read_text
 from workflows.views.runs.options import start_run_from_form
 from workflows.views.runs.refusals import render_refusal
 
@@ -79,7 +79,7 @@ def _send(
             raise
         return render_rejection(request, workflow, document, rejected), None
     except FileRefused as refused:
-        return HttpResponse(str(refused), status=422), None
+        return HttpResponse(str(refused), status=choose_status(refused)), None
     except DocumentInvalid as invalid:
         if not is_htmx(request):
             raise

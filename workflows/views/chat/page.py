@@ -42,6 +42,7 @@ from workflows.views.chat.start_fields import (
 from workflows.views.chat.turns import build_turns, list_turns
 from workflows.views.repeated_forms import send_once
 from workflows.views.request_context import (
+    choose_status,
     find_run,
     find_workflow,
     is_htmx,
@@ -124,7 +125,7 @@ def _send(
         upload_url = _get_upload_url(workflow)
         return render_rejection(request, workflow, document, rejected, upload_url), None
     except FileRefused as refused:
-        return HttpResponse(str(refused), status=422), None
+        return HttpResponse(str(refused), status=choose_status(refused)), None
     conversation = run.conversation
     if conversation is None:
         raise AssertionError("a chat's run belongs to a conversation")

@@ -16,7 +16,7 @@ from accounts.principals import Principal, get_principal
 from workflows import selectors
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.testing.cases import Case, read_case
-from workflows.errors import InvalidValue, NameTaken
+from workflows.errors import ContentTooLarge, InvalidValue, NameTaken
 from workflows.models import DataCase, DataSet
 from workflows.services.data_sets import cases, files
 from workflows.views.data_sets.pages import render_detail
@@ -46,7 +46,7 @@ def add_case(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
     try:
         cases.add_cases(principal, data_set, [_read_simple_case(request)])
     except InvalidValue as invalid:
-        return render_detail(request, principal, data_set, error=str(invalid))
+        return render_detail(request, principal, data_set, refusal=invalid)
     return redirect("workflows:data_set", data_set.pk)
 
 
@@ -61,7 +61,7 @@ def import_cases(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
         read_cases = files.read_cases(text, files.detect_format(name, text))
         added = cases.add_cases(principal, data_set, read_cases)
     except InvalidValue as invalid:
-        return render_detail(request, principal, data_set, error=str(invalid))
+        return render_detail(request, principal, data_set, refusal=invalid)
     text = ngettext("%(n)s case added", "%(n)s cases added", len(added)) % {"n": len(added)}
     messages.success(request, text)
     return redirect("workflows:data_set", data_set.pk)
@@ -159,7 +159,7 @@ def _read_file(request: HttpRequest) -> tuple[str, str]:
     if upload is None:
         return "", request.POST.get("text", "")
     if (upload.size or 0) > files.MAX_BYTES:
-        raise InvalidValue(_("The file is larger than 5 MB."), field="file")
+        raise ContentTooLarge(_("The file is larger than 5 MB."), field="file")
     try:
         return upload.name or "", upload.read().decode()
     except UnicodeDecodeError:

@@ -22,7 +22,7 @@ from workflows.models import DataCase, DataSet, Version, Workflow
 from workflows.models.reports.data_sets import Scorer
 from workflows.services.data_sets import data_sets, evaluations, files
 from workflows.views.data_sets.scores import build_score_charts
-from workflows.views.request_context import find_workflow, read_text
+from workflows.views.request_context import choose_status, find_workflow, read_text
 
 
 MAX_EVALUATIONS: Final = 50
@@ -66,9 +66,14 @@ def detail(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
 
 
 def render_detail(
-    request: HttpRequest, principal: Principal, data_set: DataSet, **more: Any
-) -> HttpResponse:  # Any: what a rejected form shows again
-    """Show a data set; with an ``error`` or a ``start_error`` its form is shown again (status 422)."""
+    request: HttpRequest,
+    principal: Principal,
+    data_set: DataSet,
+    *,
+    refusal: InvalidValue | NameTaken | None = None,
+    **more: Any,  # Any: what a rejected form shows again
+) -> HttpResponse:
+    """Show a data set; after a refusal, or with a ``start_error``, its form is shown again (status 422 or 413)."""
     cases, page = paginate_by_offset(
         request, selectors.list_data_cases(principal, data_set), PAGE_SIZE
     )
@@ -91,9 +96,10 @@ def render_detail(
         "evaluations": [build_evaluation_row(row) for row in rows],
         "charts": build_score_charts(rows, lambda row: row.workflow.name),
         "values": values,
+        "error": str(refusal or ""),
         **more,
     }
-    status = 422 if more.get("error") or more.get("start_error") else 200
+    status = choose_status(refusal) if refusal else 422 if more.get("start_error") else 200
     return render(request, "data_sets/detail.html", context, status=status)
 
 
@@ -190,7 +196,7 @@ def change(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
         )
     except (InvalidValue, NameTaken) as invalid:
         data_set.refresh_from_db()
-        return render_detail(request, principal, data_set, error=str(invalid))
+        return render_detail(request, principal, data_set, refusal=invalid)
     return redirect("workflows:data_set", data_set.pk)
 
 
@@ -202,7 +208,7 @@ def delete(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
     try:
         data_sets.delete_data_set(principal, data_set)
     except InvalidValue as refused:
-        return render_detail(request, principal, data_set, error=str(refused))
+        return render_detail(request, principal, data_set, refusal=refused)
     messages.success(request, _("Dataset deleted: %(name)s") % {"name": data_set.name})
     return redirect("workflows:data_sets")
 

@@ -20,7 +20,6 @@ from workflows.errors import (
     BudgetExceeded,
     FileRefused,
     FilesUnavailable,
-    FileTooLarge,
     InvalidValue,
     QueueFull,
 )
@@ -41,7 +40,7 @@ from workflows.views.public_pages.addresses import PublicChatUrls, build_base_co
 from workflows.views.public_pages.turns import show_result
 from workflows.views.public_pages.visits import Visit
 from workflows.views.repeated_forms import send_once
-from workflows.views.request_context import is_htmx, read_text
+from workflows.views.request_context import choose_status, is_htmx, read_text
 
 
 MAX_MESSAGE = 4_000
@@ -137,8 +136,7 @@ def upload(request: HttpRequest, visit: Visit) -> HttpResponse:
             field=find_upload_field(visit.document, request.POST.get("field", "")),
         )
     except FileRefused as refused:
-        status = 413 if isinstance(refused, FileTooLarge) else 422
-        return JsonResponse({"error": str(refused)}, status=status)
+        return JsonResponse({"error": str(refused)}, status=choose_status(refused))
     except FilesUnavailable as away:
         return JsonResponse({"error": str(away)}, status=503)
     return JsonResponse(describe_file(file), status=201)

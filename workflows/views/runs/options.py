@@ -11,7 +11,7 @@ from accounts.principals import Principal
 from config.http import strict_json
 from workflows import permissions
 from workflows.engine.language.document import Document, Json
-from workflows.errors import InvalidValue
+from workflows.errors import ContentTooLarge, InvalidValue
 from workflows.models import Run, Workflow
 from workflows.services.debugging.options import RunOptions, select_part
 from workflows.services.debugging.start import start_run_with_options
@@ -59,7 +59,7 @@ def read_options(data: Mapping[str, str], *, pins: bool) -> RunOptions | None:
     if not text.strip():
         return RunOptions(pins=True) if pins else None
     if len(text) > MAX_LENGTH:
-        raise InvalidValue(_("This is too large."), field="debug")
+        raise ContentTooLarge(field="debug")
     payload = _parse_json(text, "debug")
     if not isinstance(payload, dict):
         raise InvalidValue(_("This is not valid JSON."), field="debug")

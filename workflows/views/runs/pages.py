@@ -46,7 +46,14 @@ from workflows.templatetags.problems import describe_problem
 from workflows.views.catalog.workflow_page import build_group_context, get_document
 from workflows.views.editor.page import build_page_context
 from workflows.views.repeated_forms import send_once
-from workflows.views.request_context import find_run, find_workflow, is_htmx, parse_id, read_text
+from workflows.views.request_context import (
+    choose_status,
+    find_run,
+    find_workflow,
+    is_htmx,
+    parse_id,
+    read_text,
+)
 from workflows.views.runs.agent_rounds import build_rounds_context
 from workflows.views.runs.detail import build_run_context
 from workflows.views.runs.filters import build_filter_context, read_filter
@@ -199,7 +206,7 @@ def _start(
 ) -> tuple[HttpResponse, Run | None]:
     document = get_document(principal, workflow)
     errors: dict[str, str] = {}
-    message = ""
+    message, status = "", 422
     try:
         inputs = read_inputs(document, request.POST)
         run = start_run_from_form(request, principal, workflow, document, inputs=inputs)
@@ -212,7 +219,7 @@ def _start(
         message = str(rejected)
         errors = {p.field: describe_problem(p) for p in rejected.problems if p.field}
     except InvalidValue as invalid:
-        message = str(invalid)
+        message, status = str(invalid), choose_status(invalid)
         errors = {"group_id": message} if invalid.field == "group_id" else {}
     except NotFound as error:
         if error.field != "conversation_id":
@@ -227,9 +234,9 @@ def _start(
         "started": None,
     }
     if is_htmx(request):
-        return render(request, "workflows/runs/_run_form.html", context, status=422), None
+        return render(request, "workflows/runs/_run_form.html", context, status=status), None
     page = build_page_context(request, principal, workflow) | context
-    return render(request, "editor/page.html", page, status=422), None
+    return render(request, "editor/page.html", page, status=status), None
 
 
 def _show_started(request: HttpRequest, workflow: Workflow, run: Run) -> HttpResponse:

@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext_lazy as _
 
 from workflows.engine.tools.web.services import SERVICES
-from workflows.forms import PageForm
+from workflows.forms import TOO_LARGE, PageForm
 from workflows.models.tools.connection import MAX_CALL_SECONDS, MIN_CALL_SECONDS
 from workflows.tools.mcp.commands import list_commands
 from workflows.tools.openapi.documents import MAX_BYTES
@@ -219,7 +219,8 @@ class RefreshForm(PageForm):
 
 def _read_file(file: "UploadedFile[bytes]") -> str:
     if (file.size or 0) > MAX_BYTES:
-        raise forms.ValidationError({"file": _("The document can be at most 2 MB.")})
+        error = forms.ValidationError(_("The document can be at most 2 MB."), code=TOO_LARGE)
+        raise forms.ValidationError({"file": error})
     try:
         return bytes(file.read()).decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -21,8 +22,8 @@ from workflows.engine.tools.builtin import BUILTIN_TOOLS
 from workflows.engine.tools.port import list_local_tools
 from workflows.engine.tools.web.services import SERVICES
 from workflows.engine.tools.web.table import WEB_TOOLS
-from workflows.errors import InvalidValue, NameTaken
-from workflows.forms import PageForm
+from workflows.errors import ContentTooLarge, InvalidValue, NameTaken
+from workflows.forms import TOO_LARGE, PageForm
 from workflows.models import ConnectionKind, SignInStatus, ToolConnection
 from workflows.services import tools
 from workflows.services.tools import local_servers
@@ -31,7 +32,7 @@ from workflows.tools.connections import find_sign_in, get_sign_in
 from workflows.tools.mcp.commands import list_commands
 from workflows.tools.port import load_local_tools
 from workflows.tools.signed_in.renewal import EXPIRED
-from workflows.views.request_context import get_form_data
+from workflows.views.request_context import choose_form_status, get_form_data
 from workflows.views.tools.argument_fields import list_parameters
 from workflows.views.tools.forms import (
     CallSecondsForm,
@@ -104,7 +105,7 @@ def connect(request: HttpRequest, kind: str) -> HttpResponse:
             messages.success(request, describe_connected(connection))
             return redirect("workflows:tool_connection", connection.pk)
     context = {"form": form, "kind": kind, "kinds": kinds}
-    return render(request, "tools/connect.html", context, status=422 if form.errors else 200)
+    return render(request, "tools/connect.html", context, status=choose_form_status(form))
 
 
 @login_required
@@ -146,6 +147,8 @@ def refresh(request: HttpRequest, connection_id: UUID) -> HttpResponse:
     document = request.POST.get("document", "")
     try:
         changed = tools.refresh_connection(principal, connection=connection, document=document)
+    except ContentTooLarge:
+        raise
     except InvalidValue as error:
         messages.error(request, str(error))
     else:
@@ -270,7 +273,9 @@ def _list_web_services(connections: Sequence[ToolConnection]) -> list[dict[str, 
 
 def _add_error(form: PageForm, error: InvalidValue | NameTaken) -> None:
     field = "base_url" if error.field == "url" and "url" not in form.fields else error.field
-    form.add_error(field if field in form.fields else None, str(error))
+    code = TOO_LARGE if isinstance(error, ContentTooLarge) else None
+    problem = ValidationError(str(error), code=code)
+    form.add_error(field if field in form.fields else None, problem)
 
 
 def describe_connected(connection: ToolConnection) -> str:

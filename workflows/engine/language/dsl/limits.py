@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from workflows.engine.errors import DocumentInvalid
+from workflows.engine.errors import DocumentInvalid, DocumentTooLarge
 from workflows.engine.language.containers import MAX_NESTING, measure_nesting
 from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.language.problems import Problem
@@ -32,7 +32,8 @@ def build_rejection(code: str, message: str) -> DocumentInvalid:
 
 def check_size(size: int) -> None:
     if size > MAX_BYTES:
-        raise build_rejection("too_large", f"The document is larger than {MAX_BYTES:,} bytes")
+        message = f"The document is larger than {MAX_BYTES:,} bytes"
+        raise DocumentTooLarge([Problem("document.too_large", message)])
 
 
 def iter_size_errors(node_count: int, edge_count: int) -> Iterator[tuple[str, str]]:

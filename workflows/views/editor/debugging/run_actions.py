@@ -28,7 +28,7 @@ from workflows.views.editor.debugging.step_page import (
     build_value_context,
 )
 from workflows.views.repeated_forms import send_once
-from workflows.views.request_context import find_run, find_workflow, read_text
+from workflows.views.request_context import choose_status, find_run, find_workflow, read_text
 from workflows.views.runs.memory.context import build_memory_context
 from workflows.views.runs.options import read_outputs, start_run_from_form
 from workflows.views.runs.refusals import serialize_refusal
@@ -125,7 +125,7 @@ def last_step(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpRes
 def pin(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
     """Pin the submitted outputs; ``remove`` deletes the pin."""
     principal, workflow = find_workflow(request, workflow_id, "edit")
-    text, error = request.POST.get("outputs", ""), ""
+    text, error, status = request.POST.get("outputs", ""), "", 200
     try:
         if "remove" in request.POST:
             pins.unpin_node(principal, workflow=workflow, node=node_key)
@@ -138,11 +138,11 @@ def pin(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
                 handle=read_text(request.POST, "handle") or None,
             )
     except InvalidValue as invalid:
-        error = str(invalid)
+        error, status = str(invalid), choose_status(invalid)
     context = build_pin_context(
         principal, workflow, node_key, text=text if error else None, error=error
     )
-    return render(request, "editor/debugging/_pin_form.html", context, status=422 if error else 200)
+    return render(request, "editor/debugging/_pin_form.html", context, status=status)
 
 
 @login_required
