@@ -8,11 +8,20 @@ from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 
+WIDTH = 8  # of a line of wrapped text
 SECRET = "s3cr/et+key=ü?42:pass word"
 
 
 def encode64(raw: bytes) -> str:
     return base64.b64encode(raw).decode()
+
+
+def encode32(raw: bytes) -> str:
+    return base64.b32encode(raw).decode()
+
+
+def wrap(text: str, line_break: str = "\n") -> str:
+    return line_break.join(text[start : start + WIDTH] for start in range(0, len(text), WIDTH))
 
 
 ENCODINGS: dict[str, Callable[[str], str]] = {
@@ -40,4 +49,36 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
     "backwards": lambda text: text[::-1],
     "base64 of it backwards": lambda text: encode64(text[::-1].encode()),
     "zlib in base64": lambda text: encode64(zlib.compress(f'{{"x-key": "{text}"}}'.encode())),
+    "base32": lambda text: encode32(text.encode()),
+    "base32 in small letters": lambda text: encode32(text.encode()).lower().rstrip("="),
+    "base32 of user and secret": lambda text: encode32(f"user:{text}".encode()),
+    "base32 with the digits of hexadecimal": lambda text: base64.b32hexencode(text.encode()).decode(),
+    "base32 of base64": lambda text: encode32(encode64(text.encode()).encode()),
+    "UTF-16 in base64": lambda text: encode64(text.encode("utf-16-le")),
+    "UTF-16 with a mark in base64": lambda text: encode64(text.encode("utf-16")),
+    "UTF-16, large end first, in base64": lambda text: encode64(text.encode("utf-16-be")),
+    "UTF-16 in base32": lambda text: encode32(text.encode("utf-16-le")),
+    "UTF-16 in hexadecimal": lambda text: text.encode("utf-16-le").hex(),
+    "UTF-16 in percent": lambda text: quote(text.encode("utf-16-le"), safe=""),
+    "UTF-16 that was read as Latin": lambda text: "\0".join(text),
+    "UTF-16 that was read as Latin, in JSON": lambda text: json.dumps("\0".join(text)),
+    "base64 of UTF-16 of base64": lambda text: encode64(encode64(text.encode()).encode("utf-16-le")),
+    "hexadecimal in capitals": lambda text: text.encode().hex().upper(),
+    "hexadecimal in both": lambda text: text[:3].encode().hex().upper() + text[3:].encode().hex(),
+    "hexadecimal with colons": lambda text: text.encode().hex(":"),
+    "hexadecimal with spaces": lambda text: text.encode().hex(" ").upper(),
+    "hexadecimal of single bytes": lambda text: ", ".join(f"0x{byte:02X}" for byte in text.encode()),
+    "wrapped base64": lambda text: wrap(encode64(text.encode())),
+    "wrapped base64 in mail": lambda text: wrap(encode64(text.encode()), "\r\n"),
+    "wrapped and indented base64": lambda text: wrap(encode64(text.encode()), "\n    "),
+    "wrapped base64 in JSON": lambda text: json.dumps(wrap(encode64(text.encode()), "\r\n")),
+    "wrapped base64 in percent": lambda text: quote(wrap(encode64(text.encode()))),
+    "wrapped base64 after single words": lambda text: "this\nfollows\n" + wrap(encode64(text.encode())),
+    "base64 on two lines after a word": lambda text: "it\n" + "\n".join(
+        (encode64(text.encode())[:12], encode64(text.encode())[12:])),
+    "wrapped base64 before a word": lambda text: wrap(encode64(text.encode()).rstrip("=")) + "\nends",
+    "wrapped base32": lambda text: wrap(encode32(text.encode())),
+    "wrapped hexadecimal": lambda text: wrap(text.encode().hex()),
+    "wrapped UTF-16 in base64": lambda text: wrap(encode64(text.encode("utf-16-le"))),
+    "base64 of wrapped base64": lambda text: encode64(wrap(encode64(text.encode())).encode()),
 }  # fmt: skip

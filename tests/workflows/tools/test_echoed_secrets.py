@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.http_server import FakeHttp, Reply
 from tests.support.steps import check_growth
 from tests.workflows.tools.encodings import ENCODINGS, SECRET, encode64
-from workflows.tools import connections, secret_finder
+from workflows.tools import connections, secret_encodings, secret_finder
 from workflows.tools.echoed_secrets import REDACTED, build_cleaner
 from workflows.tools.openapi.security import Security
 from workflows.tools.operations import Operation
@@ -45,6 +45,8 @@ def test_password_of_a_user_is_a_secret_too(name: str) -> None:
 KEPT = [
     "Nothing of it: 100% sure, https://x.test/?a=b%20c&d=1 and aGVsbG8gd29ybGQ=",
     '{"a": "\\u00fc", "b": [1, 2.5, null], "c": "H4sIAAAAAAAA"}',
+    "half a character: \\ud800%41+ and \ud800%41",
+    "one\nword\na\nline\n\n00 11 22 33 44 55 66 77\nUNDERSTANDING MFRGGZDFMZTWQ2LK\0\0",
     "78da 1f8b deadbeefdeadbeef",
     "",
 ]
@@ -60,7 +62,10 @@ def test_without_a_secret_nothing_is_read() -> None:
     assert build_cleaner("abc", Security("bearer"))("abc") == "abc"
 
 
-@pytest.mark.parametrize("piece", ["a", "aB3/", "%41", "\\u0041", "word "])
+@pytest.mark.parametrize(
+    "piece",
+    ["a", "aB3/", "%41", "\\u0041", "word ", "ABC234", "a\n", "word\n", "41 ", "41:", "a\0"],
+)
 def test_large_answer_is_read_in_linear_time(piece: str) -> None:
     clean = build_cleaner(SECRET, Security("bearer"))
 
@@ -96,7 +101,7 @@ def test_archives_are_unpacked_to_a_multiple_of_the_answer_only(
         return content
 
     decompressobj = zlib.decompressobj
-    monkeypatch.setattr(secret_finder.zlib, "decompressobj", note)
+    monkeypatch.setattr(secret_encodings.zlib, "decompressobj", note)
 
     cleaned = build_cleaner(SECRET, Security("bearer"))(text)
 
