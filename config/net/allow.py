@@ -5,6 +5,7 @@ An entry of NET_ALLOW is a host name, an address or a network, each with an opti
 allows link-local addresses or those of cloud metadata.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv6Address, IPv6Network, ip_network
@@ -139,7 +140,8 @@ def _parse_ports(port: str, text: str) -> frozenset[int]:
 def _parse_host_name(host: str, text: str) -> str:
     name = _normalize(host)
     labels = name.split(".")
-    if not all(label and label.replace("-", "").isalnum() and label.isascii() for label in labels):
+    # Names of services, as those of containers, may have underscores.
+    if not all(re.fullmatch(r"[a-z0-9_-]*[a-z0-9][a-z0-9_-]*", label) for label in labels):
         raise NetAllowInvalid(f"NET_ALLOW: {text!r} is neither a host name nor a network")
     if all(label.isdigit() for label in labels):
         raise NetAllowInvalid(f"NET_ALLOW: {text!r} is not an address")

@@ -29,14 +29,14 @@ def check_url(request: httpx2.Request, allowed: AllowList) -> None:
     port = find_port(url)
     if not _is_well_formed(url):
         raise AddressRefused(f"{_name_host(url)} is blocked: {_RULE}", request=request)
-    if not allowed.may_look_up(url.host, port):
+    if not allowed.may_look_up(_read_host(url), port):
         raise refuse(request)
 
 
 def refuse(request: httpx2.Request) -> AddressRefused:
     """Build the error for a blocked address. It contains the user's URL and no resolved address."""
     url = request.url
-    entry = find_entry(url.host, find_port(url))
+    entry = find_entry(_read_host(url), find_port(url))
     advice = (
         f"The operator can allow this one with NET_ALLOW={entry}."
         if entry
@@ -49,8 +49,13 @@ def find_port(url: httpx2.URL) -> int:
     return DEFAULT_PORTS.get(url.scheme, 0) if url.port is None else url.port
 
 
+def _read_host(url: httpx2.URL) -> str:
+    """Return the host as it is looked up; ``url.host`` has it as it is read, in the letters of its language."""
+    return url.raw_host.decode("ascii")
+
+
 def _is_well_formed(url: httpx2.URL) -> bool:
-    host = url.raw_host.decode("ascii")
+    host = _read_host(url)
     return (
         url.scheme in DEFAULT_PORTS
         and len(str(url)) <= _MAX_URL

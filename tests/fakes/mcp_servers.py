@@ -5,7 +5,7 @@ with serve_mcp("2025-11-25") as server:
     assert [call.name for call in server.calls] == ["add"]
 
 Its tools: ``add`` adds two numbers, ``wait`` answers when the test lets it, ``refuse`` refuses, and ``order`` asks a person
-for a size first; ``visit`` sends somebody to an address, which servers of earlier revisions may not.
+for a size first; ``leave`` ends its stream before it answers; ``visit`` sends somebody to an address, which servers of earlier revisions may not.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from mcp import types
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp.server.sse import SseServerTransport
+from mcp.server.streamable_http import EventMessage, EventStore
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -78,6 +79,7 @@ class ServedMcp:
     may_answer: threading.Event = field(default_factory=threading.Event)
     was_cancelled: threading.Event = field(default_factory=threading.Event)
     forgets_sessions: bool = False
+    keeps_events: bool = False  # so that a client can fetch the rest of a stream that has ended
     ordered: list[str] = field(
         default_factory=list
     )  # what servers of earlier revisions carried out
@@ -137,6 +139,14 @@ class ServedMcp:
             raise
         return types.CallToolResult(content=[types.TextContent(text="at last")])
 
+    async def _leave(
+        self, context: Any, _params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        """End the stream of the call, as servers of 2025-11-25 may, and answer when the client asks for the rest."""
+        await context.close_sse_stream()
+        await until_async(lambda: self.requests["GET"])
+        return types.CallToolResult(content=[types.TextContent(text="the rest")])
+
     async def _order(self, context: Any, params: types.CallToolRequestParams) -> Any:
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return await self._order_in_conversation(context)
@@ -182,12 +192,31 @@ def serve_mcp(revision: str = NEW, **settings: Any) -> Iterator[ServedMcp]:
     if revision == OLDEST:
         application = _build_sse(served)
     else:
-        application = served.build().streamable_http_app()
+        application = served.build().streamable_http_app(
+            event_store=_Events() if served.keeps_events else None, retry_interval=1
+        )
         if revision == OLD:
             application = _refuse_new(served, application)
     with run_server(_watch(served, application), lifespan="on") as (url, _clock):
         served.url = f"{url}/mcp"
         yield served
+
+
+class _Events(EventStore):
+    def __init__(self) -> None:
+        self._events: list[tuple[str, Any]] = []
+
+    async def store_event(self, stream_id: str, message: Any) -> str:
+        self._events.append((stream_id, message))
+        return str(len(self._events))
+
+    async def replay_events_after(self, last_event_id: str, send_callback: Any) -> str | None:
+        last = int(last_event_id)
+        stream_id = self._events[last - 1][0]
+        for number, (stream, message) in enumerate(self._events[last:], last + 1):
+            if stream == stream_id and message is not None:
+                await send_callback(EventMessage(message, str(number)))
+        return stream_id
 
 
 def _watch(served: ServedMcp, application: ASGIApp) -> ASGIApp:

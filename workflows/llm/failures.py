@@ -51,7 +51,6 @@ _BAD_TOOL = re.compile(
 _BAD_CALL: Final = "tool_use_failed"  # the error code of Groq
 _IMAGES = re.compile(r"image|vision|multimodal|content.{0,20}(string|list|array)", re.I)
 
-_REFUSALS: Final = (net.AddressRefused, net.BodyTooLarge, net.HeadersTooLarge, net.RedirectRefused)
 # By name, because only config.net may import httpx2.
 _TIMEOUTS: Final = frozenset(
     {"ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout", "TimeIsUp"}
@@ -151,7 +150,7 @@ def _explain_rate_limit(error: openai.APIStatusError, values: dict[str, str]) ->
 def _explain_cause(cause: BaseException, values: dict[str, str]) -> ModelFailed | None:
     """Return the failure for a connection error that explains itself, or None for any other cause."""
     name = type(cause).__name__
-    if isinstance(cause, _REFUSALS):
+    if isinstance(cause, net.NetFault) and name not in _TIMEOUTS:
         return ModelFailed(f"{values['provider']}: {cause}")
     if isinstance(cause, openai.APITimeoutError | TimeoutError) or name in _TIMEOUTS:
         return ModelFailed("{provider} took too long to respond.".format(**values), retryable=True)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -219,7 +219,10 @@ async def _call(
                 clean=clean,
             )
         else:
-            server = build_server(connection.url, connection.security, secret, connection.limit)
+            server = replace(
+                build_server(connection.url, connection.security, secret, connection.limit),
+                name=connection.slug,
+            )
             result = await _call_mcp(server, operation, arguments, idempotency_key, reply)
     except SignInNeeded:
         raise

@@ -5,7 +5,7 @@ The form of a wait, which a person is shown:
 - ``type``: ``form``, ``question``, ``approval`` or ``uncertain``;
 - ``content``: Markdown; ``{{#$output.name#}}`` marks the place of a field;
 - ``inputs``: the fields, each with a ``name`` and a ``type`` of the start form, and optionally ``label``, ``required``,
-  ``default``, ``example``, ``options`` and ``max_length``;
+  ``description``, ``default``, ``example``, ``options`` and ``max_length``; several of ``choices`` are entered one per line;
 - ``answerers``: who may answer, as keys of ``engine.answerers``; without any, the run's own people and whoever has the link;
 - ``remind_after``, ``escalate_after`` and ``escalate_to``: seconds until a reminder and an escalation, and its keys;
 - ``actions``: the buttons, each with ``id``, ``title`` and ``style``; a form without any has one that sends it. With

@@ -80,4 +80,4 @@ async def _ask(url: str) -> LocalServer | None:
     if not listing.operations:
         return None
     names = tuple(operation.name for operation in listing.operations)
-    return LocalServer(listing.title or url, url, names)
+    return LocalServer(listing.title or urlsplit(url).netloc, url, names)

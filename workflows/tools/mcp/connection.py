@@ -27,7 +27,14 @@ from workflows.tools.mcp.faults import build_busy, describe_error, is_refusal_of
 from workflows.tools.mcp.listings import KnownTools
 from workflows.tools.mcp.patience import Patience
 from workflows.tools.mcp.servers import Server
-from workflows.tools.mcp.streams import NotedWriting, Spent, Streams, filter_messages
+from workflows.tools.mcp.streams import (
+    BrokenStream,
+    NotedWriting,
+    Spent,
+    Streams,
+    filter_messages,
+    watch_stream,
+)
 
 
 # Until a session that doesn't end by itself is cancelled. A process is killed meanwhile, with all that it has started.
@@ -93,7 +100,8 @@ class Connection:
         async with self._turn if takes_turns else nullcontext():
             self.spent.begin_call()
             patience = Patience(limit, *texts)
-            return await self._wait_for(work(session, patience), patience)
+            with watch_stream() as stream:
+                return await self._wait_for(work(session, patience), patience, stream)
 
     async def close(self) -> None:
         """End the session. A server that only fails to say goodbye has still answered."""
@@ -131,7 +139,9 @@ class Connection:
                     self._ready.set_result(session)
                 await self._closing.wait()
 
-    async def _wait_for(self, work: Awaitable[T], patience: Patience) -> T:
+    async def _wait_for(
+        self, work: Awaitable[T], patience: Patience, stream: BrokenStream | None = None
+    ) -> T:
         """Return the result of ``work``, or raise ``ToolFailed`` with the reason for which the session has ended."""
         task = self._task
         if task is None:
@@ -148,13 +158,13 @@ class Connection:
                 )
             if call.done() and not call.cancelled() and call.exception() is None:
                 return call.result()
-            raise await self._explain(call) from None
+            raise await self._explain(call, stream) from None
         finally:
             if not call.done():
                 call.cancel()
                 await asyncio.wait({call})
 
-    async def _explain(self, call: "asyncio.Future[Any]") -> Exception:
+    async def _explain(self, call: "asyncio.Future[Any]", stream: BrokenStream | None) -> Exception:
         """Return why a call failed: the reason for which its session has ended, or else what it raised."""
         if self.spent.challenge is not None:
             return SignInNeeded(self.spent.challenge)
@@ -163,6 +173,8 @@ class Connection:
         error = call.exception() if call.done() and not call.cancelled() else None
         task = self._task
         is_closed = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED
+        if stream is not None and stream.fault is not None and (error is None or is_closed):
+            return stream.fault
         if task is not None and (error is None or is_closed):
             await asyncio.wait({task}, timeout=_REASON_SECONDS)
             if task.done() and not task.cancelled() and task.exception() is not None:

@@ -50,6 +50,12 @@ def is_ended_session(error: MCPError) -> bool:
     return error.code == types.INVALID_REQUEST and error.message == "Session terminated"
 
 
+def is_ended_state(error: MCPError) -> bool:
+    """Return whether the server doesn't take back any more what it sent with a question, and so has not carried out the call."""
+    text = f"{error.message} {error.error.data}".replace("_", "").lower()
+    return error.code == types.INVALID_PARAMS and "requeststate" in text
+
+
 def explain_transport(error: MCPError, spent: Spent) -> str:
     """Return what it means that the transport answered with this error, or nothing if the server did."""
     for beginning, meaning in _OF_TRANSPORT.items():

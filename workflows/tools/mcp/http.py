@@ -10,12 +10,14 @@ from mcp.client.auth.utils import (
     extract_scope_from_www_auth,
 )
 from mcp.client.sse import sse_client
-from mcp.client.streamable_http import streamable_http_client
+from mcp.client.streamable_http import LAST_EVENT_ID, streamable_http_client
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from config import net
 from workflows.engine.errors import ToolFailed
 from workflows.tools.challenges import Challenge
-from workflows.tools.mcp.streams import Busy, Spent, Streams
+from workflows.tools.mcp.streams import Busy, Spent, Streams, find_stream
 
 
 MAX_RESPONSE: Final = 4 * 1024 * 1024
@@ -24,6 +26,8 @@ SSE_SECONDS: Final = 3600.0  # of the one stream on which a server of 2024-11-05
 MAX_STREAM: Final = 64 * 1024 * 1024
 BUSY_STATUSES: Final = frozenset({429, 503})
 MAX_FIELD: Final = 2000  # characters of a field of a challenge
+
+_CLOSED: Final = "The MCP server closed the connection before it answered"
 
 Header = tuple[str, str]
 
@@ -39,8 +43,9 @@ async def open_http(
 ) -> AsyncIterator[Streams]:
     """Open the streams of a session. ``header`` shows the credential; redirects to other sites are not followed.
 
-    ``stop`` is called with the reason why no answer will come, for which the package would wait until its time is up.
-    The package would open a second, endless stream by GET for notifications, which nobody here reads: it is refused.
+    ``stop`` is called with the reason why no answer will come to what opens the session; a call hears it alone.
+    The package would open a second, endless stream by GET for notifications, which nobody here reads: it is refused. With
+    servers of earlier revisions, which may end the stream of a call and send the rest later, it goes on by GET.
     """
 
     async def watch(response: Any) -> None:  # httpx2.Response: only config.net imports httpx2
@@ -49,11 +54,13 @@ async def open_http(
         if response.status_code >= 400:
             spent.refusal = response.status_code
         if response.headers.get("content-type", "").startswith("text/event-stream"):
-            net.watch_body(response, _explain_end(url, stop))
+            stream = find_stream()
+            note = stream.note if stream else lambda fault: stop(str(fault))
+            net.watch_body(response, _explain_end(url, note))
 
     async def check(request: Any) -> None:  # httpx2.Request
-        if request.method == "GET":
-            raise net.NetFault("Streams of notifications are not read.", request=request)
+        if request.method == "GET" and not _is_resumption(request):
+            raise net.NetFault("Only the streams of calls are read.", request=request)
         _count(spent)
 
     async with net.build_client(timeout=seconds, max_body=MAX_RESPONSE, for_mcp=True) as client:
@@ -81,7 +88,7 @@ async def open_sse(
         spent.challenge = read_challenge(response)
         spent.busy = read_busy(response) or spent.busy
         if response.headers.get("content-type", "").startswith("text/event-stream"):
-            net.watch_body(response, _explain_end(url, stop))
+            net.watch_body(response, _explain_end(url, lambda fault: stop(str(fault))))
         elif response.status_code >= 400:
             spent.refusal = response.status_code
             stop(f"The MCP server answered with the status {response.status_code}")
@@ -131,9 +138,26 @@ def _count(spent: Spent) -> None:
         raise ToolFailed("The MCP server needs too many requests")
 
 
-def _explain_end(url: str, stop: Callable[[str], None]) -> Callable[[Exception | None], None]:
+def _is_resumption(request: Any) -> bool:  # httpx2.Request
+    """Return whether a request asks for the rest of a call's stream, as it may in revisions before 2026-07-28.
+
+    What was stopped here, because it was too large, does not go on.
+    """
+    stream = find_stream()
+    is_modern = request.headers.get(MCP_PROTOCOL_VERSION_HEADER) in MODERN_PROTOCOL_VERSIONS
+    if stream is None or is_modern or LAST_EVENT_ID not in request.headers:
+        return False
+    return stream.fault is None or stream.fault.retryable
+
+
+def _explain_end(
+    url: str, note: Callable[[ToolFailed], None]
+) -> Callable[[Exception | None], None]:
     def explain(error: Exception | None) -> None:
         failure = net.describe_failure(error, url) if error else None
-        stop(str(failure) if failure else "The MCP server closed the connection before it answered")
+        if failure:
+            note(ToolFailed(str(failure), retryable=failure.retryable))
+        else:
+            note(ToolFailed(_CLOSED, retryable=True))
 
     return explain

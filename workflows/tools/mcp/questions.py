@@ -19,8 +19,10 @@ from workflows.tools.operations import clean_text
 
 
 MAX_FIELDS: Final = 50
+MAX_OPTIONS: Final = 1000
 MAX_STATE: Final = 64 * 1024  # characters of all that is kept until the answer
 MAX_TEXT: Final = 4000
+MAX_DESCRIPTION: Final = 300
 ACCEPT: Final = "accept"
 _KEY: Final = "question"  # of the one that a server of an earlier revision asks, which has no name
 _ACTIONS: Final[tuple[Mapping[str, Json], ...]] = (
@@ -41,34 +43,33 @@ class _FormField:
     is_required: bool
 
 
-def build_question(tool: str, result: types.InputRequiredResult) -> ToolAsks:
+def build_question(title: str, result: types.InputRequiredResult) -> ToolAsks:
     """Return the form for what a server asks. Raise ``ToolFailed`` if it asks for more than a person can give."""
-    return _build_question(tool, result.input_requests or {}, {"state": result.request_state})
+    return _build_question(title, result.input_requests or {}, {"state": result.request_state})
 
 
 def build_old_question(
-    tool: str, params: types.ElicitRequestFormParams, interview: Interview
+    title: str, params: types.ElicitRequestFormParams, interview: Interview
 ) -> ToolAsks:
     """Return the form for what a server asks during a call, with the answers that the call made again begins with."""
     answers: list[Json] = [[each.question, each.result] for each in interview.answers]
     requests: types.InputRequests = {_KEY: types.ElicitRequest(params=params)}
-    return _build_question(tool, requests, {"state": None, "answers": answers})
+    return _build_question(title, requests, {"state": None, "answers": answers})
 
 
 def _build_question(
-    tool: str, requests: types.InputRequests, details: Mapping[str, Json]
+    title: str, requests: types.InputRequests, details: Mapping[str, Json]
 ) -> ToolAsks:
     for request in requests.values():
         if not isinstance(request, types.ElicitRequest):
             raise ToolFailed(f"The MCP server wants {request.method}, which is not offered")
-    dumped = _REQUESTS.dump_python(requests, mode="json", by_alias=True, exclude_none=True)
-    state = {"requests": dumped, **details}
+    state = {"requests": _dump(requests), **details}
     fields = list(_iter_fields(requests))
     if len(fields) > MAX_FIELDS or len(json.dumps(state)) > MAX_STATE:
         raise ToolFailed("The MCP server asks for too much")
     form = {
         "type": "form",
-        "content": _describe(tool, requests),
+        "content": _describe(title, requests),
         "inputs": [_build_input(each) for each in fields],
         "actions": [dict(action) for action in _ACTIONS],
     }
@@ -80,6 +81,22 @@ def read_reply(reply: ToolReply | None) -> tuple[types.InputResponses | None, st
     if reply is None or not isinstance(reply.state, Mapping) or "answers" in reply.state:
         return None, None
     return _read_responses(reply, reply.state)
+
+
+def repeat_reply(
+    reply: ToolReply | None, requests: types.InputRequests
+) -> types.InputResponses | None:
+    """Return a person's answer again if the server asks the same once more, or None if it asks anything else."""
+    if reply is None or not isinstance(reply.state, Mapping):
+        return None
+    if reply.state.get("requests") != _dump(requests):
+        return None
+    return _read_responses(reply, reply.state)[0]
+
+
+def _dump(requests: types.InputRequests) -> Json:
+    dumped: Json = _REQUESTS.dump_python(requests, mode="json", by_alias=True, exclude_none=True)
+    return dumped
 
 
 def read_interview(reply: ToolReply | None) -> Interview:
@@ -128,7 +145,7 @@ def _iter_fields(requests: types.InputRequests) -> Iterator[_FormField]:
             )
 
 
-def _describe(tool: str, requests: types.InputRequests) -> str:
+def _describe(title: str, requests: types.InputRequests) -> str:
     """Return the server's texts in Markdown that shows them as they are."""
     texts: list[str] = []
     for request in requests.values():
@@ -137,8 +154,10 @@ def _describe(tool: str, requests: types.InputRequests) -> str:
             texts.append(clean_text(params.message, MAX_TEXT))
         if isinstance(params, types.ElicitRequestURLParams):
             texts.append(clean_text(params.url, 2000))
-    lines = [f"    {line}" for text in texts for line in text.splitlines()]
-    return "\n".join([f"**{tool}**", "", *lines])
+    # In a form's text, this marks the place of a field, after which its Markdown begins anew.
+    shown = [text.replace("{{#", "{ {#") for text in texts]
+    lines = [f"    {line}" for text in shown for line in text.splitlines()]
+    return "\n".join([f"**{title}**", "", *lines])
 
 
 def _build_input(form_field: _FormField) -> dict[str, Json]:
@@ -149,10 +168,16 @@ def _build_input(form_field: _FormField) -> dict[str, Json]:
         "label": clean_text(schema.get("title") or form_field.property, 80),
         "required": form_field.is_required,
     }
+    if description := clean_text(schema.get("description"), MAX_DESCRIPTION):
+        item["description"] = description
+    options = _list_options(schema)
     if item["type"] == "select":
-        item["options"] = list(_list_options(schema))
+        item["options"] = list(options)
+    if choices := _list_options(_read_items(schema)):
+        item["choices"] = list(choices)
     if "default" in schema and not isinstance(schema["default"], list):
-        item["default"] = schema["default"]
+        default = schema["default"]
+        item["default"] = next((each for each in options if options[each] == default), default)
     return item
 
 
@@ -163,18 +188,26 @@ def _choose_type(schema: Mapping[str, Json]) -> str:
     return kinds.get(str(schema.get("type")), "paragraph")
 
 
+def _read_items(schema: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return the schema of the values of a list, of which a person enters several."""
+    items = schema.get("items") if schema.get("type") == "array" else None
+    return items if isinstance(items, dict) else {}
+
+
 def _list_options(schema: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the values among which a person chooses one, by what they are called."""
-    titled = schema.get("oneOf")
-    if isinstance(titled, list):
+    """Return the values among which a person chooses, by what they are called."""
+    titled = schema.get("oneOf") or schema.get("anyOf")
+    if isinstance(titled, list) and all(
+        "const" in each for each in titled if isinstance(each, dict)
+    ):
         return {
             clean_text(str(each.get("title") or each.get("const")), 200): each.get("const")
-            for each in titled[:MAX_FIELDS]
+            for each in titled[:MAX_OPTIONS]
             if isinstance(each, dict)
         }
     values = schema.get("enum")
     return (
-        {clean_text(str(v), 200): v for v in values[:MAX_FIELDS]}
+        {clean_text(str(v), 200): v for v in values[:MAX_OPTIONS]}
         if isinstance(values, list)
         else {}
     )
@@ -189,7 +222,9 @@ def _read_value(form_field: _FormField, value: Json) -> Json:
     if options:
         return options.get(str(value), value)
     if kind == "array":
-        return [line.strip() for line in str(value).splitlines() if line.strip()]
+        choices = _list_options(_read_items(form_field.schema))
+        lines = [line.strip() for line in str(value).splitlines()]
+        return [choices.get(line, line) for line in lines if line]
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
     return value

@@ -13,12 +13,16 @@ from workflows.tools.mcp.streams import Spent, Streams
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The address of a server, its credential as a header or as a variable of the process, and how long its calls may take."""
+    """The address of a server, its credential as a header or as a variable of the process, and how long its calls may take.
+
+    ``name`` is that of its connection, which people who are asked something read.
+    """
 
     url: str
     header: tuple[str, str] | None = field(default=None, repr=False)
     variable: tuple[str, str] | None = field(default=None, repr=False)
     limit: CallLimit = field(default_factory=build_call_limit)
+    name: str = field(default="", compare=False)
 
     @property
     def is_process(self) -> bool:

@@ -23,7 +23,12 @@ from workflows.tools.call_limits import CallLimit
 from workflows.tools.kept_connections import find_connection
 from workflows.tools.mcp import IDEMPOTENCY_META
 from workflows.tools.mcp.connection import Connection, is_modern
-from workflows.tools.mcp.faults import ServerBusy, explain_transport, is_ended_session
+from workflows.tools.mcp.faults import (
+    ServerBusy,
+    explain_transport,
+    is_ended_session,
+    is_ended_state,
+)
 from workflows.tools.mcp.listings import find_known, iter_pages, learn_tools, read_tools
 from workflows.tools.mcp.patience import Patience
 from workflows.tools.mcp.questions import (
@@ -31,6 +36,7 @@ from workflows.tools.mcp.questions import (
     build_question,
     read_interview,
     read_reply,
+    repeat_reply,
 )
 from workflows.tools.mcp.results import build_result
 from workflows.tools.mcp.servers import Server
@@ -44,7 +50,9 @@ LIST_SECONDS: Final = 20.0
 MAX_BUSY_TRIES: Final = 3
 MAX_BUSY_SECONDS: Final = 20.0  # that are waited here; the retries of a node wait longer
 OPEN_SECONDS: Final = 60.0  # for a call; some processes take long to start
-POLL_SECONDS: Final = 0.25  # until a server is asked again that wants to be asked again
+# Until a server is asked again that wants to be asked again: at first, and each time longer, up to the second number.
+POLL_SECONDS: Final = (0.25, 15.0)
+POLL_FACTOR: Final = 1.5
 
 _RESULTS: Final[TypeAdapter[types.CallToolResult | types.InputRequiredResult]] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
@@ -68,7 +76,7 @@ async def list_tools(server: Server, seconds: float = LIST_SECONDS) -> Listing:
     async def work(session: ClientSession, _patience: Patience) -> Listing:
         tools = [tool async for page in iter_pages(session) for tool in page.tools]
         information = session.server_info
-        title = (information.title or information.name) if information else server.url
+        title = (information.title or information.name) if information else ""
         return Listing(
             clean_text(title, 200),
             read_tools(tools),
@@ -149,6 +157,11 @@ class _Call:
     idempotency_key: str
     reply: ToolReply | None
 
+    @property
+    def _title(self) -> str:
+        """Return what asks, for the person who is asked."""
+        return " · ".join(name for name in (self.operation.name, self.server.name) if name)
+
     async def make(
         self, connection: Connection, session: ClientSession, patience: Patience
     ) -> ToolResult:
@@ -163,18 +176,32 @@ class _Call:
         self, _connection: Connection, session: ClientSession, patience: Patience
     ) -> ToolResult:
         responses, state = read_reply(self.reply)
+        has_restarted, remembered = False, None
+        seconds, most_seconds = POLL_SECONDS
         while True:
             # Not session.call_tool, which checks the answer against the server's own schema.
             request = self._build(self.idempotency_key, responses, state)
-            result = await session.send_request(
-                request, _RESULTS, progress_callback=patience.note_progress
-            )
+            try:
+                result = await session.send_request(
+                    request, _RESULTS, progress_callback=patience.note_progress
+                )
+            except MCPError as error:
+                if state is None or has_restarted or not is_ended_state(error):
+                    raise
+                # A person may take longer than the state holds. The call was not carried out.
+                has_restarted, responses, state = True, None, None
+                remembered = self.reply
+                continue
             if isinstance(result, types.CallToolResult):
                 return build_result(result)
-            if result.input_requests:
-                raise build_question(self.operation.name, result)
             responses, state = None, result.request_state
-            await anyio.sleep(POLL_SECONDS)
+            if result.input_requests:
+                responses, remembered = repeat_reply(remembered, result.input_requests), None
+                if responses is None:
+                    raise build_question(self._title, result)
+                continue
+            await anyio.sleep(seconds)
+            seconds = min(seconds * POLL_FACTOR, most_seconds)
 
     async def _make_with_interview(
         self, connection: Connection, session: ClientSession, patience: Patience
@@ -200,7 +227,7 @@ class _Call:
                 await asyncio.wait({call})
             question = await interview.end()
         if question is not None and is_withdrawn:
-            raise build_old_question(self.operation.name, question, interview)
+            raise build_old_question(self._title, question, interview)
         return build_result(call.result())
 
     def _build(

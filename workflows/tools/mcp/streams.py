@@ -1,7 +1,8 @@
 """The streams between a transport and a session, and the filter of what a server sends."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Self
@@ -48,6 +49,35 @@ class Busy:
 
     status: int
     retry_after: float | None
+
+
+@dataclass
+class BrokenStream:
+    """Why the stream with the answer to a call has ended without it. Other calls on the same connection have their own."""
+
+    fault: ToolFailed | None = None
+
+    def note(self, fault: ToolFailed) -> None:
+        self.fault = fault
+
+
+_broken: ContextVar[BrokenStream | None] = ContextVar("mcp_broken_stream", default=None)
+
+
+@contextmanager
+def watch_stream() -> Iterator[BrokenStream]:
+    """Yield what is learned of the stream of the call that is made in this block."""
+    broken = BrokenStream()
+    token = _broken.set(broken)
+    try:
+        yield broken
+    finally:
+        _broken.reset(token)
+
+
+def find_stream() -> BrokenStream | None:
+    """Return what to tell about the stream that is read in this context, or None if it belongs to no call."""
+    return _broken.get()
 
 
 @dataclass

@@ -280,10 +280,9 @@ def _build_fields(
         str(item.get("name")): own_label or str(item.get("label") or item.get("name"))
         for item in (wait.form or {}).get("inputs") or ()
     }
-    examples = {
-        str(item.get("name")): item["example"]
+    hints = {
+        str(item.get("name")): _describe_field(item)
         for item in (wait.form or {}).get("inputs") or ()
-        if item.get("example")
     }
     for each in list_input_fields(wait.form or {}):
         default = each.default if isinstance(each.default, str) else _format_default(each.default)
@@ -297,15 +296,20 @@ def _build_fields(
             max_length=each.max_length,
             error=errors.get(each.name, ""),
             default=default,
-            hint=_describe_example(examples.get(each.name)),
+            hint=hints.get(each.name, ""),
             wait=wait.pk.hex,
         )
 
 
-def _describe_example(example: Json) -> str:
-    """Return the example on one line, as it could be entered."""
-    text = json.dumps(example, ensure_ascii=False)
-    return "" if example is None else _("Example: %(example)s") % {"example": text}
+def _describe_field(item: Mapping[str, Any]) -> str:
+    """Return what the form says about a field, on one line."""
+    texts = [str(item.get("description") or "")]
+    if choices := item.get("choices"):
+        texts.append(_("One per line: %(choices)s") % {"choices": ", ".join(map(str, choices))})
+    if example := item.get("example"):  # as it could be entered
+        text = json.dumps(example, ensure_ascii=False)
+        texts.append(_("Example: %(example)s") % {"example": text})
+    return " ".join(text for text in texts if text)
 
 
 def _format_default(value: Json) -> str:
