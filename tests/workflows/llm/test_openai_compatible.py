@@ -259,6 +259,15 @@ def test_nobody_listening_says_so() -> None:
     assert failed.value.retryable
 
 
+def test_answer_in_a_compression_that_nobody_asked_for_is_told(server: FakeOpenAI) -> None:
+    server.script(Failure(500, headers={"Content-Encoding": "br"}))
+
+    failure = failure_of(provider(server))
+
+    assert failure.message == "acme: The response uses a compression that was not requested."
+    assert not failure.retryable
+
+
 def test_address_that_is_not_allowed_is_refused_without_contact(server: FakeOpenAI) -> None:
     config = ProviderConfig("acme", base_url=server.base_url.replace("127.0.0.1", "localhost"))
 
