@@ -15,6 +15,7 @@ from workflows.engine.ports import ModelRequest
 from workflows.llm.offline import words
 from workflows.llm.offline.memory_lines import Memory, iterate_texts, read_hit, split_memories
 from workflows.llm.offline.phrases import COMPLETE_SENTENCES, INTRODUCTIONS, LABELS, RECALLING
+from workflows.llm.offline.sentences import is_question, is_wish_to_forget, split_sentences
 
 
 # The origins of sentences. Of equally similar sentences, one of a higher origin is the better answer.
@@ -90,7 +91,7 @@ def collect_material(request: ModelRequest) -> Material:
         sentence
         for message in messages
         if message.role == "user"
-        for sentence in words.split_sentences(split_memories(message.text)[0])
+        for sentence in split_sentences(split_memories(message.text)[0])
     ]
     is_current = kind is not QuestionKind.QUESTION or collector.leave_out_replaced(statements)
     for text, origin in texts:
@@ -115,7 +116,7 @@ class _Collector:
         for memory in memories:
             origin_of_memory = origin or (PROFILE if memory.is_in_profile else RECALLED)
             for text, label in iterate_texts(memory.key, memory.value):
-                for sentence in words.split_sentences(strip_own_words(text)):
+                for sentence in split_sentences(strip_own_words(text)):
                     self._add(
                         sentence, origin_of_memory, memory.score, label, is_former=memory.is_former
                     )
@@ -138,7 +139,7 @@ class _Collector:
         return True
 
     def add_text(self, text: str, origin: int) -> None:
-        for sentence in words.split_sentences(strip_own_words(text)):
+        for sentence in split_sentences(strip_own_words(text)):
             if not (origin == PROMPT and _INSTRUCTION.match(sentence)):
                 self._add(sentence, origin)
 
@@ -154,7 +155,7 @@ class _Collector:
         normalized = _normalize(sentence)
         if normalized in self._seen or normalized in _EMPTY_VALUES:
             return
-        if words.is_question(sentence) or words.is_wish_to_forget(sentence):
+        if is_question(sentence) or is_wish_to_forget(sentence):
             return  # it states nothing, and what was to be forgotten is not to be quoted
         self._seen.add(normalized)
         features = words.extract_features(f"{label} {sentence}")
@@ -170,7 +171,7 @@ def strip_own_words(text: str) -> str:
     for label in LABELS.values():
         text = text.replace(label, "")
     text = text.replace("” “", "\n")
-    sentences = [_strip_own_frame(sentence) for sentence in words.split_sentences(text)]
+    sentences = [_strip_own_frame(sentence) for sentence in split_sentences(text)]
     return "\n".join(sentence for sentence in sentences if sentence)
 
 
@@ -194,9 +195,9 @@ def _strip_own_frame(sentence: str) -> str:
 
 def _find_kind(question: str) -> QuestionKind:
     """Return what the person's last words are: by their words in English and Chinese, and else as memory judges them."""
-    if words.is_wish_to_forget(question):
+    if is_wish_to_forget(question):
         return QuestionKind.WISH_TO_FORGET
-    if words.is_question(question):
+    if is_question(question):
         return QuestionKind.QUESTION
     kind = memory_app.find_kind(question) if memory_app.is_on() else None
     return _KINDS.get(str(kind), QuestionKind.OTHER)
@@ -207,10 +208,10 @@ def _split_question(text: str) -> tuple[str, str]:
 
     Questions right before it in its line belong to it: "Where do I live? And what is my name?"
     """
-    sentences = words.split_sentences(text)
-    questions = [line for line in sentences if words.is_question(_SPEAKER_PREFIX.sub("", line))]
+    sentences = split_sentences(text)
+    questions = [line for line in sentences if is_question(_SPEAKER_PREFIX.sub("", line))]
     if questions:
-        lines = [words.split_sentences(line) for line in text.split("\n")]
+        lines = [split_sentences(line) for line in text.split("\n")]
         last_line = next(line for line in reversed(lines) if questions[-1] in line)
         run = _list_last_run(last_line, questions)
         others = [sentence for sentence in sentences if sentence not in run]

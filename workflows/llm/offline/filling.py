@@ -7,6 +7,7 @@ from typing import Any
 from workflows.engine.language.json_schema import unwrap_schema
 from workflows.engine.ports import ModelRequest
 from workflows.llm.offline import words
+from workflows.llm.offline.sentences import is_command, is_question
 
 
 Schema = Mapping[str, Any]  # JSON Schema allows unknown keys
@@ -46,7 +47,7 @@ class _SchemaFiller:
     def __init__(self, root: Schema, question: str, sentences: Sequence[str]) -> None:
         self._root = root
         # A question contains no facts, so only the statements are searched.
-        is_request = words.is_question(question) or words.is_command(question)
+        is_request = is_question(question) or is_command(question)
         self._sentences = list(sentences) if is_request and sentences else [question, *sentences]
         self._whole_text = " ".join([question, *sentences])
 

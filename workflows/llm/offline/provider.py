@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from workflows.engine.errors import ModelNeeded
 from workflows.engine.ports import FACTS_TASK, ModelChunk, ModelRequest, ModelSource, Usage
+from workflows.engine.sentences import is_chinese
 from workflows.llm.config import OFFLINE
 from workflows.llm.offline import context, words
 from workflows.llm.offline.context import Candidate, Material, QuestionKind
@@ -21,6 +22,7 @@ from workflows.llm.offline.phrases import LABELS, PHRASES
 from workflows.llm.offline.remembering import find_wish, list_stored
 from workflows.llm.offline.reply import Reply
 from workflows.llm.offline.script import play_script
+from workflows.llm.offline.sentences import is_command, is_greeting
 from workflows.llm.offline.text_task import solve_task
 from workflows.llm.offline.tool_choice import choose_call
 from workflows.llm.tokens import estimate_request, estimate_text
@@ -126,7 +128,7 @@ def build_answer(request: ModelRequest) -> str:
 
 
 def _get_language(text: str) -> str:
-    return "zh" if words.is_chinese(text) else "en"
+    return "zh" if is_chinese(text) else "en"
 
 
 def _list_memories(request: ModelRequest) -> str:
@@ -151,14 +153,14 @@ def _compose_answer(
     if results := [candidate for candidate in ranked if candidate.origin == context.TOOL]:
         best = _select_best(results, words.extract_features(question)) or results[:_MAX_QUOTED]
         return phrases["tool"] + _quote(best)
-    if words.is_greeting(question):
+    if is_greeting(question):
         return phrases["hello"]
     if material.kind is QuestionKind.WISH_TO_FORGET:
         # What was forgotten is known only after this answer, so that the chat says it below.
         return phrases["forget"]
     if material.kind is QuestionKind.QUESTION:
         return _answer_question(material, ranked, phrases)
-    if words.is_command(question):
+    if is_command(question):
         raise ModelNeeded
     return phrases["noted"] + _shorten(question)
 
@@ -333,6 +335,6 @@ def _split_pieces(text: str) -> list[str]:
     return [
         piece
         for word in _PIECES.findall(text)
-        for piece in (_CJK_PIECE.findall(word) if words.is_chinese(word) else [word])
+        for piece in (_CJK_PIECE.findall(word) if is_chinese(word) else [word])
         if piece
     ]

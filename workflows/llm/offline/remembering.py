@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from workflows.engine.ports import Message, ModelRequest
-from workflows.llm.offline import words
+from workflows.llm.offline.sentences import is_question
 
 
 TOOL: Final = "remember"  # the memory tool of agents
@@ -35,7 +35,7 @@ class Wish:
 
 def find_wish(question: str) -> Wish | None:
     """Return what the question asks to remember, in so many words, or None."""
-    match = None if words.is_question(question) else _WISH.search(question)
+    match = None if is_question(question) else _WISH.search(question)
     if match is None:
         return None
     fact = match["fact"].strip()[:_MAX_FACT]

@@ -14,8 +14,8 @@ from workflows.engine.nodes.agent.react_text import OBSERVATION_LABEL
 from workflows.engine.nodes.agent.todo_prompts import CHINESE, ENGLISH
 from workflows.engine.nodes.agent.tool_use.tool_results import UNTRUSTED_NOTE
 from workflows.engine.ports import Message, ModelRequest
+from workflows.engine.sentences import is_chinese
 from workflows.engine.tool_calls import ToolCall
-from workflows.llm.offline import words
 from workflows.llm.offline.filling import fill_schema
 from workflows.llm.offline.phrases import PHRASES
 from workflows.llm.offline.reply import Reply, build_call_ids
@@ -99,7 +99,7 @@ def _unquote(text: str) -> str:
 def _quote_found(messages: Sequence[Message], question: str) -> str:
     """Return a sentence that quotes the memories that the last result lists, or says that there are none."""
     values = [match["value"] for match in _RECALLED.finditer(_find_tool_result(messages))]
-    phrases = PHRASES["zh" if words.is_chinese(question) else "en"]
+    phrases = PHRASES["zh" if is_chinese(question) else "en"]
     quoted = " ".join(f"“{value}”" for value in values)
     return phrases["remember"] + quoted if quoted else phrases["unknown"]
 

@@ -14,6 +14,7 @@ from workflows.engine.tool_calls import ToolCall
 from workflows.llm.offline import words
 from workflows.llm.offline.filling import Schema, find_schema
 from workflows.llm.offline.reply import Reply, build_call_ids
+from workflows.llm.offline.sentences import split_sentences
 
 
 # The option for a text that has nothing in common with the others.
@@ -57,7 +58,7 @@ class _TextReader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._features = words.extract_features(text)
-        self._sentences = words.split_sentences(text)
+        self._sentences = split_sentences(text)
 
     def read_object(self, schema: Schema) -> dict[str, Any]:
         properties: Mapping[str, Schema] = schema.get("properties") or {}

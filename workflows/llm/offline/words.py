@@ -1,4 +1,4 @@
-"""Language rules that find sentences about the same subject; those for questions are ``workflows.engine.sentences``.
+"""Language rules that find sentences about the same subject; those for questions are in ``sentences``.
 
 They cover English and Chinese. The tables are small on purpose, because the offline provider must be predictable.
 """
@@ -8,13 +8,6 @@ from functools import cache, lru_cache
 from itertools import pairwise
 
 import Stemmer
-
-from workflows.engine.sentences import is_chinese as is_chinese
-from workflows.engine.sentences import is_command as is_command
-from workflows.engine.sentences import is_greeting as is_greeting
-from workflows.engine.sentences import is_question as is_question
-from workflows.engine.sentences import is_wish_to_forget as is_wish_to_forget
-from workflows.engine.sentences import split_sentences as split_sentences
 
 
 _CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
