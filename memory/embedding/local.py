@@ -43,6 +43,7 @@ class LocalModel(Embedder):
     unrelated_cosine, same_cosine = 0.126, 0.577
     # From `python -m bench.relevance`.
     floors = (0.12, 1.1)
+    is_local = True
 
     def __init__(self, options: Options) -> None:
         self._lock = threading.Lock()

@@ -38,7 +38,7 @@ def embed_query(
 ) -> MemoryQuery:
     """Return the query with the embedding of its text, if the team has an embedder. Don't call this inside a transaction.
 
-    ``is_allowed`` returns whether the query will be answered; it is called before the text is sent to the embedder.
+    ``is_allowed`` returns whether the query will be answered; it is called before the text leaves the process.
     """
     if query.meaning is not None or not query.is_search:
         return query
@@ -59,7 +59,7 @@ def _find_meaning(
             return _build_embedding(embedder, _CACHE[cache_key])
         if _PAUSED_UNTIL.get(embedder, 0.0) > time.monotonic():
             return QueryEmbedding(embedder.name)
-    if not is_allowed():
+    if not embedder.is_local and not is_allowed():
         return None
     return _build_embedding(embedder, _embed_text(embedder, text))
 

@@ -129,7 +129,11 @@ class ProviderPort(EnginePort):
 
     def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]:
         return StoreLearner(
-            self._entries, step.namespace, self._judge, step.source, request
+            judge=self._judge,
+            request=request,
+            store=self._entries,
+            namespace=step.namespace,
+            source=step.source,
         ).learn()
 
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:

@@ -9,10 +9,6 @@ from memory.core.recall.groups import get_group
 from memory.core.records import MemoryEntry, StoreParams
 
 
-def is_expired(entry: MemoryEntry, now: datetime) -> bool:
-    return entry.expires_at is not None and entry.expires_at <= now
-
-
 def build_revision(
     params: StoreParams, previous: MemoryEntry | None, now: datetime, *, last_position: int = 0
 ) -> MemoryEntry:

@@ -50,6 +50,8 @@ class Embedder(ABC):
     - ``floors`` are the least scores of what may enter a prompt: for a question about the person, and for one that has
       nothing to do with them (``memory.core.recall.floor``). Without them, whatever is more than unrelated may.
     - ``batch`` is the preferred number of texts in one call.
+    - ``is_local`` says that a text takes a few milliseconds and doesn't leave the process. Of others, it is first checked
+      that the caller of a query may have its answer.
     """
 
     name: str = ""
@@ -58,6 +60,7 @@ class Embedder(ABC):
     unrelated_cosine: float = 0.0
     same_cosine: float = 1.0
     floors: tuple[float, float] | None = None
+    is_local: bool = False
 
     @abstractmethod
     def embed(
@@ -93,7 +96,7 @@ def _normalize_vector(numbers: Sequence[float]) -> Vector:
     length = math.hypot(*components)
     if not math.isfinite(length) or not length:
         raise EmbedderFault("The embedder returned an invalid vector: not finite, or all zeros.")
-    return tuple(number / length for number in components)
+    return tuple([number / length for number in components])
 
 
 def _check_dimensions(embedder: Embedder, dimensions: set[int]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from operator import add, attrgetter
-from typing import Any
+from typing import Any, Protocol
 
 from memory.core.recall.floor import select_relevant
 from memory.core.recall.groups import GroupPosition, get_group
@@ -41,10 +41,20 @@ NO_COSINES: Mapping[str, float] = {}
 NO_VECTOR = "no_vector"
 
 
+class Expiring(Protocol):
+    """An entry, a revision, or the row of either."""
+
+    @property
+    def expires_at(self) -> datetime | None: ...
+
+
+def is_expired(entry: Expiring, now: datetime) -> bool:
+    return entry.expires_at is not None and entry.expires_at <= now
+
+
 def is_visible(entry: MemoryEntry, now: datetime) -> bool:
     """Return whether the entry can be recalled: it is not in quarantine, and ``now`` is before its expiry."""
-    is_expired = entry.expires_at is not None and entry.expires_at <= now
-    return entry.tier is not Tier.QUARANTINE and not is_expired
+    return entry.tier is not Tier.QUARANTINE and not is_expired(entry, now)
 
 
 def holds(entry: EntryContent, moment: datetime) -> bool:

@@ -173,10 +173,15 @@ def is_significant(term: str) -> bool:
 
 def differs_by_negation(first: str, second: str) -> bool:
     """Return whether both texts have the same words, but one negates them."""
-    sides = stem_words(first), stem_words(second)
-    parities = [sum(word in _NEGATIONS for word in words) % 2 for words in sides]
-    rests = [list_affirmed_words(text) for text in (first, second)]
-    return parities[0] != parities[1] and rests[0] == rests[1] and len(rests[0]) >= _MIN_WORDS
+    if _is_denial(first) == _is_denial(second):
+        return False
+    words = list_affirmed_words(first)
+    return words == list_affirmed_words(second) and len(words) >= _MIN_WORDS
+
+
+@_cache_up_to(2_000)
+def _is_denial(text: str) -> bool:
+    return sum(word in _NEGATIONS for word in stem_words(text)) % 2 == 1
 
 
 def list_affirmed_words(text: str) -> tuple[str, ...]:

@@ -15,19 +15,20 @@ MAX_QUERY_LENGTH: Final = 2_000
 
 
 def find_known_entry(
-    params: StoreParams, store: NamespaceStore, now: datetime
+    params: StoreParams, store: NamespaceStore, now: datetime, *, is_new_key: bool = False
 ) -> MemoryEntry | None:
     """Return an entry of the same category that says all that the value says, or None if the value is new.
 
-    What holds no more may be true again, so a former entry is not known.
+    What holds no more may be true again, so a former entry is not known. ``is_new_key`` says that no entry has the key.
     """
     text = " ".join(list_texts(params.value))
-    queries = (
-        MemoryQuery(params.namespace, key=params.key),
+    queries = [
         MemoryQuery(
             params.namespace, query_text=text[:MAX_QUERY_LENGTH] or params.key, top_k=MAX_COMPARED
-        ),
-    )
+        )
+    ]
+    if not is_new_key:
+        queries.insert(0, MemoryQuery(params.namespace, key=params.key))
     hits = (hit for query in queries for hit in store.recall(query))
     return next((hit for hit in hits if holds(hit, now) and _covers(hit, params)), None)
 

@@ -18,6 +18,8 @@ def list_texts(value: Json) -> list[str]:
 
 def get_single_text(value: Json) -> str | None:
     """Return the string of a value that contains exactly one, at any depth."""
+    if isinstance(value, str):
+        return value
     texts = list_texts(value)
     return texts[0] if len(texts) == 1 else None
 

@@ -10,7 +10,7 @@ from memory.logic.judgement.forgetting import list_candidates, select_meant
 from memory.logic.judgement.likeness import JudgedFact
 from memory.logic.judgement.operations import Action, KnownFact, Operation
 from memory.logic.judgement.probes import Probes
-from memory.logic.judgement.relating import contradicts, decide_operations
+from memory.logic.judgement.relating import contradicts, decide_operations, may_concern_known
 from memory.logic.judgement.turns import (
     MIN_OF_SPEAKER,
     Clause,
@@ -74,7 +74,8 @@ class Judge:
     def decide(
         self, clauses: Sequence[Clause], known_facts: Sequence[KnownFact], latest: Sequence[str]
     ) -> list[Operation]:
-        judgements = self._judge_comparable(known_facts)
+        is_compared = any(map(may_concern_known, clauses))
+        judgements = self._judge_comparable(known_facts) if is_compared else []
         return decide_operations(clauses, judgements, self._probes.center, latest)
 
     def find_contradicting(self, text: str, known_facts: Sequence[KnownFact]) -> list[str]:
@@ -89,15 +90,19 @@ class Judge:
 
     def select_comparable(self, known_facts: Sequence[KnownFact]) -> list[KnownFact]:
         """Return the facts that the person of a turn may speak of: not what somebody else said about themselves."""
-        return [judged_fact.fact for judged_fact in self._judge_comparable(known_facts)]
+        of_others = [fact for fact in known_facts if fact.is_of_other]
+        clauses = self.judge_texts([fact.text for fact in of_others])
+        ids = {
+            fact.id
+            for fact, clause in zip(of_others, clauses, strict=True)
+            if clause.is_of_speaker >= MIN_OF_SPEAKER
+        }
+        return [fact for fact in known_facts if fact.id not in ids]
 
     def _judge_comparable(self, known_facts: Sequence[KnownFact]) -> list[JudgedFact]:
-        clauses = self.judge_texts([fact.text for fact in known_facts])
-        return [
-            JudgedFact(fact, clause)
-            for fact, clause in zip(known_facts, clauses, strict=True)
-            if not (fact.is_of_other and clause.is_of_speaker >= MIN_OF_SPEAKER)
-        ]
+        facts = self.select_comparable(known_facts)
+        clauses = self.judge_texts([fact.text for fact in facts])
+        return list(map(JudgedFact, facts, clauses))
 
 
 def propose(

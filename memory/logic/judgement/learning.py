@@ -1,13 +1,14 @@
-"""Propose and perform the operations of a turn on a store, without permissions and audit log.
+"""Propose and perform the operations of a turn, here on a store, without permissions and audit log.
 
-The services do the same with both (``memory.services.entries.learn``).
+The services perform them with both (``memory.services.entries.learn``).
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import NotAdmitted
@@ -26,8 +27,7 @@ from memory.logic.judgement.related_entries import (
     KIND,
     FindOfOthers,
     build_queries,
-    collect_facts,
-    find_latest,
+    find_related,
 )
 from memory.logic.judgement.remainders import find_remainder
 from memory.logic.profile import inherit_prompt_use
@@ -47,9 +47,7 @@ def propose_for_store(
     """Propose what the message does to the entries of a namespace."""
     clauses = judge.judge_message(message) if judge else []
     queries = build_queries(namespace, message, clauses)
-    hits = (hit for query in queries for hit in store.recall(query))
-    known_facts = collect_facts(hits, find_of_others)
-    latest = find_latest(store, namespace, find_of_others)
+    known_facts, latest = find_related(store, queries, clauses, find_of_others)
     return propose(judge, message, clauses, known_facts, latest)
 
 
@@ -106,96 +104,117 @@ def screen_content(params: StoreParams) -> StoreParams:
     return screen_params(params, get_origin(params)).params
 
 
-@dataclass(frozen=True)
-class StoreLearner:
-    """Performs operations on a store. Only entries of its namespace can be replaced or forgotten.
+@dataclass(frozen=True, kw_only=True)
+class Learner(ABC):
+    """Performs the operations of a turn, all in its order. Subclasses say how entries are found and changed."""
 
-    ``screen`` is the content filter. It may raise NotAdmitted, which becomes a result.
-    """
-
-    store: NamespaceStore
-    namespace: str
     judge: Judge | None
-    source: Source
     request: LearnRequest
     now: Callable[[], datetime] = utc_now
-    screen: Callable[[StoreParams], StoreParams] = screen_content
 
     def learn(self) -> list[LearnedChange]:
         return [self._perform(operation) for operation in self.request.operations]
 
     def _perform(self, operation: Operation) -> LearnedChange:
-        targets = [*self._find(operation.targets)]
+        targets = self._find(operation.targets) if operation.targets else []
         match operation.action:
             case Action.FORGET:
                 return self._forget(operation, targets)
             case Action.ASK:
                 return LearnedChange(operation.action, choices=tuple(targets))
             case Action.END:
-                return LearnedChange(operation.action, ended=tuple(self._retire(targets, "")))
+                return LearnedChange(operation.action, ended=self._retire_each(targets, ""))
             case _:
                 return self._add(operation, targets)
 
     def _forget(self, operation: Operation, targets: list[MemoryEntry]) -> LearnedChange:
+        """Forget the targets, and store anew what they say beside what was to be forgotten."""
         rest = list_remaining(self.judge, operation.evidence, targets, self.now())
         if rest is None:
             return LearnedChange(Action.ASK, choices=tuple(targets))
-        forgotten = [t for t in targets if self.store.delete(self.namespace, t.key)]
-        remaining = [
-            self.store.store(replace(params, namespace=self.namespace, source=self.source))
-            for params in rest
-        ]
-        return LearnedChange(
-            operation.action, forgotten=tuple(forgotten), remaining=tuple(remaining)
-        )
+        forgotten = self._delete(targets) if targets else ()
+        remaining = tuple(map(self._keep, rest))
+        return LearnedChange(operation.action, forgotten=tuple(forgotten), remaining=remaining)
 
     def _add(self, operation: Operation, targets: list[MemoryEntry]) -> LearnedChange:
         try:
-            params = self.screen(self._build_params(operation, targets))
+            entry, is_new = self._store(operation.key, self._build_content(operation, targets))
         except NotAdmitted as fault:
             return LearnedChange(operation.action, reasons=tuple(fault.reasons), message=str(fault))
-        if params.tier is Tier.QUARANTINE:
-            targets = []  # what nobody has approved takes no one's place
-        elif (known_entry := find_known_entry(params, self.store, self.now())) is not None:
-            retired = self._retire([t for t in targets if t.id != known_entry.id], known_entry.id)
-            return LearnedChange(operation.action, known_entry, ended=tuple(retired))
-        entry = self.store.store(params)
-        retired = self._retire([t for t in targets if t.id != entry.id], entry.id)
-        return LearnedChange(operation.action, entry, is_new=True, ended=tuple(retired))
+        if entry.tier is Tier.QUARANTINE:  # what nobody has approved takes no one's place
+            return LearnedChange(operation.action, entry, is_new=is_new)
+        retired = self._retire_each([t for t in targets if t.id != entry.id], entry.id)
+        return LearnedChange(operation.action, entry, is_new=is_new, ended=retired)
 
-    def _build_params(self, operation: Operation, targets: list[MemoryEntry]) -> StoreParams:
-        request = self.request
-        tier = parse_tier(request.tier)
-        return StoreParams(
-            self.namespace,
-            operation.key,
-            value=operation.text,
-            metadata=build_fact_metadata({**request.metadata}, operation.text, self.judge),
-            tier=tier,
-            ttl_seconds=request.ttl_seconds,
-            source=self.source,
-            valid_from=self.now() if targets else None,
-            replaces=targets[0].id if targets else "",
-            prompt_use=inherit_prompt_use(targets),
+    def _build_content(
+        self, operation: Operation, targets: Sequence[MemoryEntry]
+    ) -> dict[str, Any]:  # fields of EntryContent
+        return {
+            "value": operation.text,
+            "metadata": build_fact_metadata({**self.request.metadata}, operation.text, self.judge),
+            "valid_from": self.now() if targets else None,
+            "replaces": targets[0].id if targets else "",
+            "prompt_use": inherit_prompt_use(targets),
+        }
+
+    def _retire_each(
+        self, targets: Iterable[MemoryEntry], successor: str
+    ) -> tuple[MemoryEntry, ...]:
+        return tuple(self._retire(target, successor) for target in targets)
+
+    @abstractmethod
+    def _find(self, ids: Sequence[str]) -> list[MemoryEntry]:
+        """Return the entries that are in the namespace and not forgotten."""
+
+    @abstractmethod
+    def _store(self, key: str, content: Mapping[str, Any]) -> tuple[MemoryEntry, bool]:
+        """Store a fact unless it is known, and return its entry, and whether it is new. May raise NotAdmitted."""
+
+    @abstractmethod
+    def _keep(self, params: StoreParams) -> MemoryEntry:
+        """Store what remains of an entry, which was admitted with it."""
+
+    @abstractmethod
+    def _delete(self, targets: Sequence[MemoryEntry]) -> Sequence[MemoryEntry]: ...
+
+    @abstractmethod
+    def _retire(self, target: MemoryEntry, successor: str) -> MemoryEntry:
+        """Let the entry hold until now. ``successor`` is the id of what takes its place, if anything does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreLearner(Learner):
+    """Performs operations on a store. ``screen`` is the content filter."""
+
+    store: NamespaceStore
+    namespace: str
+    source: Source
+    screen: Callable[[StoreParams], StoreParams] = screen_content
+
+    def _find(self, ids: Sequence[str]) -> list[MemoryEntry]:
+        entries = self.store.recall(MemoryQuery(self.namespace, include_former=True))
+        return [replace(entry, score=None, explain={}) for entry in entries if entry.id in ids]
+
+    def _store(self, key: str, content: Mapping[str, Any]) -> tuple[MemoryEntry, bool]:
+        tier, ttl = parse_tier(self.request.tier), self.request.ttl_seconds
+        params = self.screen(
+            StoreParams(self.namespace, key, ttl, self.source, tier=tier, **content)
         )
+        is_held = params.tier is Tier.QUARANTINE
+        known_entry = None if is_held else find_known_entry(params, self.store, self.now())
+        return (known_entry, False) if known_entry else (self.store.store(params), True)
 
-    def _retire(self, targets: list[MemoryEntry], successor: str) -> Iterator[MemoryEntry]:
-        for target in targets:
-            content = get_state(target, CONTENT)
-            content |= {"valid_until": self.now(), "replaced_by": successor}
-            expires_at = target.expires_at
-            seconds = (expires_at - self.now()).total_seconds() if expires_at else None
-            yield self.store.store(
-                StoreParams(
-                    namespace=self.namespace, key=target.key, source=target.source,
-                    ttl_seconds=seconds, **content,
-                )
-            )  # fmt: skip
+    def _keep(self, params: StoreParams) -> MemoryEntry:
+        return self.store.store(replace(params, namespace=self.namespace, source=self.source))
 
-    def _find(self, ids: tuple[str, ...]) -> Iterator[MemoryEntry]:
-        if not ids:
-            return
-        wanted_ids = set(ids)
-        for entry in self.store.recall(MemoryQuery(self.namespace, include_former=True)):
-            if entry.id in wanted_ids:
-                yield replace(entry, score=None, explain={})
+    def _delete(self, targets: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+        return [target for target in targets if self.store.delete(self.namespace, target.key)]
+
+    def _retire(self, target: MemoryEntry, successor: str) -> MemoryEntry:
+        content = get_state(target, CONTENT)
+        content |= {"valid_until": self.now(), "replaced_by": successor}
+        expires_at = target.expires_at
+        ttl = (expires_at - self.now()).total_seconds() if expires_at else None
+        return self.store.store(
+            StoreParams(self.namespace, target.key, ttl, target.source, **content)
+        )

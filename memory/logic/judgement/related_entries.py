@@ -40,9 +40,21 @@ def find_of_nobody_else(entries: Sequence[MemoryEntry]) -> frozenset[str]:
     return frozenset()
 
 
-def collect_facts(
-    hits: Iterable[MemoryEntry], find_of_others: FindOfOthers = find_of_nobody_else
-) -> list[KnownFact]:
+def find_related(
+    store: NamespaceStore,
+    queries: Sequence[MemoryQuery],
+    clauses: Sequence[Clause],
+    find_of_others: FindOfOthers = find_of_nobody_else,
+) -> tuple[list[KnownFact], list[str]]:
+    """Return the facts that the queries find and, if the turn asks to forget something, the ids of what was stored last."""
+    hits = (hit for query in queries for hit in store.recall(query))
+    facts = _collect_facts(hits, find_of_others)
+    if not any(clause.is_forget for clause in clauses):
+        return facts, []
+    return facts, _find_latest(store, queries[0].namespace, find_of_others)
+
+
+def _collect_facts(hits: Iterable[MemoryEntry], find_of_others: FindOfOthers) -> list[KnownFact]:
     """Return the facts among the hits, each once. Messages, pages and results of tasks are none."""
     facts = {hit.id: hit for hit in hits if hit.category == "fact"}
     of_others = find_of_others([*facts.values()])
@@ -57,9 +69,7 @@ def collect_facts(
     ]
 
 
-def find_latest(
-    store: NamespaceStore, namespace: str, find_of_others: FindOfOthers = find_of_nobody_else
-) -> list[str]:
+def _find_latest(store: NamespaceStore, namespace: str, find_of_others: FindOfOthers) -> list[str]:
     """Return the ids of the entries that the person's latest run stored: what "don't remember that" means."""
     entries = store.recall(MemoryQuery(namespace, top_k=MAX_LATEST))
     of_others = find_of_others(entries)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from memory.logic.judgement.forgetting import MIN_POSSIBLE, decide_to_forget
-from memory.logic.judgement.labels import SHARED, TOPICS
+from memory.logic.judgement.labels import SHARED, SINGLE, TOPICS
 from memory.logic.judgement.likeness import (
     MIN_TOPIC,
     JudgedFact,
@@ -67,6 +67,14 @@ def decide_operations(
         for clause in clauses
         if (operation := _decide(clause, known_facts, center, latest))
     ]
+
+
+def may_concern_known(clause: Clause) -> bool:
+    """Return whether any known fact could be forgotten or replaced for the clause, which has to be compared with all then."""
+    is_change = max(clause.changed, clause.ended) >= MIN_CHANGED
+    if clause.is_forget or is_change or _FAVOURITE.search(clause.text):
+        return True
+    return float(clause.topics[: len(SINGLE)].max()) >= MIN_OTHER_VALUE_TOPIC
 
 
 def _decide(

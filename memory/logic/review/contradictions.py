@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from memory.core.records import Json, MemoryEntry
 from memory.logic.entries.duplicates import (
@@ -95,10 +96,11 @@ def find_contradictions(
     """Return the contradictions between the entry and each candidate of its namespace."""
     contradictions = []
     for candidate in candidates:
-        if candidate.id != entry.id and candidate.namespace == entry.namespace:
+        if candidate.id == entry.id or candidate.namespace != entry.namespace:
+            continue
+        if conflict := find_conflict(entry.value, candidate.value):
             older, newer = sorted((entry, candidate), key=get_age_key)
-            if conflict := find_conflict(entry.value, candidate.value):
-                contradictions.append(Contradiction(older, newer, *conflict))
+            contradictions.append(Contradiction(older, newer, *conflict))
     return contradictions
 
 
@@ -120,11 +122,12 @@ def parse_claim(value: Json) -> Claim | None:
         if all(isinstance(field, str | int | float) for field in fields):
             return Claim(*(normalize(str(field)) for field in fields))
     text = get_single_text(value)
-    return _parse_sentence(" ".join(text.split())) if text and len(text) <= _MAX_LENGTH else None
+    return _parse_sentence(text) if text and len(text) <= _MAX_LENGTH else None
 
 
+@lru_cache(maxsize=4_096)  # a new fact is compared with the newest ones, which are mostly the same
 def _parse_sentence(text: str) -> Claim | None:
-    sentence = text.rstrip(".!。！ ").replace("’", "'")
+    sentence = " ".join(text.split()).rstrip(".!。！ ").replace("’", "'")
     if _SEVERAL_SENTENCES.search(sentence):
         return None
     # The special verbs come before "is", which is part of some of them.

@@ -6,6 +6,7 @@ position in a list, unlike the in-memory provider.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from django.db.models import QuerySet
@@ -17,11 +18,8 @@ from memory.models import Entry, Revision
 
 Sql = tuple[str, list[Any]]  # parameters are whatever psycopg adapts
 
-# The metadata, with the entry's category, tier and prompt_use as defaults.
-DOCUMENT = (
-    "(jsonb_build_object('category', memory_entry.category, 'tier', memory_entry.tier,"
-    " 'prompt_use', memory_entry.prompt_use) || memory_entry.metadata)"
-)
+# Columns that a filter reads like metadata of their names, unless the metadata has the name itself.
+COLUMNS = frozenset(["category", "tier", "prompt_use"])
 _SIGNS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 Rows = TypeVar("Rows", Entry, Revision)
@@ -55,8 +53,7 @@ def _join_parts(parts: tuple[Filter, ...], word: str, empty: str) -> Sql:
 
 
 def _compile_condition(condition: Condition) -> Sql:
-    field = DOCUMENT + " -> %s::text" * len(condition.path)
-    path: list[Any] = list(condition.path)
+    field, path = _compile_path(condition.path)
     operand = condition.operand
     match condition.operator:
         case "$eq":
@@ -70,6 +67,14 @@ def _compile_condition(condition: Condition) -> Sql:
             return f"({field} IS NOT NULL) = %s", [*path, operand]
         case _:
             return _compile_comparison(field, path, _SIGNS[condition.operator], operand)
+
+
+def _compile_path(path: Sequence[str]) -> Sql:
+    """Compile the value at a path. Each row is searched for it, so no document is built that would hold the columns, too."""
+    sql, params = "memory_entry.metadata -> %s::text", [path[0]]
+    if path[0] in COLUMNS:
+        sql = f"coalesce({sql}, to_jsonb(memory_entry.{path[0]}))"
+    return f"({sql}{' -> %s::text' * (len(path) - 1)})", [*params, *path[1:]]
 
 
 def _compile_comparison(field: str, path: list[Any], sign: str, operand: Json) -> Sql:

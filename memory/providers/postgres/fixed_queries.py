@@ -1,11 +1,16 @@
 """Queries with SQL that is composed once: composing it for each recall and store takes longer than running it."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
 from django.db import connection, models
+
+from memory.core.entry_codec import STATE
+from memory.core.records import MemoryEntry, PromptUse, Source, Tier
+from memory.models import Entry
 
 
 M = TypeVar("M", bound=models.Model)
@@ -27,6 +32,46 @@ class Select(Generic[M]):
     def fetch_one(self, *params: Any) -> M | None:
         """Return the first row, or None."""
         return next(iter(self.fetch_all(*params)), None)
+
+
+class SelectEntries:
+    """A ``SELECT`` of entries as records, each with the values of ``more`` columns.
+
+    To build rows of the model first would take longer than the query.
+    """
+
+    def __init__(self, clauses: str, *more: str) -> None:
+        columns = ", ".join(f'"{column}"' for column in (*_HEAD, *_SOURCE, *STATE, *more))
+        self._sql = f'SELECT {columns} FROM "{Entry._meta.db_table}" {clauses}'
+
+    def fetch_all(self, namespace: str, *params: Any) -> list[tuple[MemoryEntry, Sequence[Any]]]:
+        """Return the entries, which the clauses select in the namespace of this name."""
+        return [_read_entry(namespace, row) for row in fetch_rows(self._sql, params)]
+
+
+_HEAD: Final = ("id", "key", "created_at", "updated_at", "revision")
+_SOURCE: Final = ("source_actor", "source_run", "source_node", "source_message", "source_rule")
+_SOURCE_AT, _STATE_AT = len(_HEAD), len(_HEAD) + len(_SOURCE)
+_MORE_AT = _STATE_AT + len(STATE)
+
+
+def _read_entry(namespace: str, row: Sequence[Any]) -> tuple[MemoryEntry, Sequence[Any]]:
+    pk, key, created_at, updated_at, revision = row[:_SOURCE_AT]
+    state = dict(zip(STATE, row[_STATE_AT:_MORE_AT], strict=True))
+    for name in ("value", "metadata"):
+        state[name] = json.loads(state[name])
+    state["tier"], state["prompt_use"] = Tier(state["tier"]), PromptUse(state["prompt_use"])
+    entry = MemoryEntry(
+        id=str(pk),
+        namespace=namespace,
+        key=key,
+        created_at=created_at,
+        updated_at=updated_at,
+        source=Source(*row[_SOURCE_AT:_STATE_AT]),
+        revision=revision,
+        **state,
+    )
+    return entry, row[_MORE_AT:]
 
 
 def fetch_rows(sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[Any]:

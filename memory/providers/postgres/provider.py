@@ -30,8 +30,9 @@ from memory.models import Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.base import MemoryProvider
 from memory.providers.postgres import rows, searching, snapshots, value_sources, vectors
-from memory.providers.postgres.filters import apply_filter
+from memory.providers.postgres.filters import apply_filter, compile_filter
 from memory.providers.postgres.history_notes import exempt_notes
+from memory.providers.postgres.newest import fetch_newest_of
 
 
 T = TypeVar("T")
@@ -139,10 +140,20 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
         return snapshots.search(namespace, query, query.as_of)
     if query.is_search and searching.has_postings_for(query):
         return searching.search(namespace, query, now)
-    if query.key is not None and not query.filter:
-        hit = rows.find_visible_by_key(namespace, query.key, now)
-        hits = [rows.build_entry(hit, namespace.text)] if hit else []
-        return answer(query, hits, now)
+    if query.is_search:
+        return _search_texts(namespace, query, now)
+    condition = compile_filter(parse_filter(query.filter))
+    if query.key is not None:
+        sql, params = condition
+        condition = (
+            f"{sql} AND team_id = %s AND key = %s",
+            [*params, namespace.team_id, query.key],
+        )
+    return answer(query, fetch_newest_of(namespace, condition, now, query), now)
+
+
+def _search_texts(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[MemoryEntry]:
+    """Rank the texts themselves, for queries that postings can't answer. Whole rows are loaded only for the results."""
     visible_rows = rows.find_visible(
         namespace,
         now,
@@ -150,22 +161,8 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
         for_prompt=query.for_prompt,
         without_lessons=query.leaves_out_lessons,
     )
-    if query.key is not None:
-        visible_rows = visible_rows.filter(key=query.key)
-    visible_rows = apply_filter(visible_rows, parse_filter(query.filter))
-    if query.is_search:
-        return _search_texts(namespace, visible_rows, query, now)
-    newest = visible_rows.order_by("-updated_at", "-id")[: query.top_k]
-    return answer(query, [rows.build_entry(row, namespace.text) for row in newest], now)
-
-
-def _search_texts(
-    namespace: Namespace, visible_rows: rows.Entries, query: MemoryQuery, now: datetime
-) -> list[MemoryEntry]:
-    """Rank the texts themselves, for queries that postings can't answer. Whole rows are loaded only for the results."""
-    texts = list(
-        visible_rows.values_list("updated_at", "id", "text", "group", "position", "number")
-    )
+    matches = apply_filter(visible_rows, parse_filter(query.filter))
+    texts = list(matches.values_list("updated_at", "id", "text", "group", "position", "number"))
     numbers = [row[5] for row in texts if row[5] is not None]
     cosines = vectors.compute_cosines(namespace, query.meaning, included=numbers)
     candidates = [

@@ -30,7 +30,7 @@ from memory.core.values import build_search_text, count_entry_bytes
 from memory.models import Entry, Group, Namespace, Revision
 from memory.models.conditions import build_holding_condition
 from memory.models.entries import Operation
-from memory.providers.postgres.fixed_queries import Select
+from memory.providers.postgres.fixed_queries import Select, SelectEntries
 from memory.providers.postgres.history_notes import make_room_for_notes
 from memory.providers.postgres.indexing import Index
 from memory.providers.postgres.vectors import RUN_SCOPES
@@ -62,17 +62,10 @@ MAX_STATEMENT_BYTES = 64 * 1024 * 1024  # of values in one statement
 
 _FIND = Select(Namespace, "WHERE team_id = %s AND text = %s")
 _LOCK = Select(Namespace, "WHERE team_id = %s AND text = %s FOR UPDATE")
-_LIVING_KEY = Select(
-    Entry, "WHERE team_id = %s AND namespace_id = %s AND key = %s AND deleted_at IS NULL"
-)
 _EXPIRED = Select(
     Entry, "WHERE namespace_id = %s AND deleted_at IS NULL AND expires_at <= %s ORDER BY id"
 )
-_NUMBERED = Select(
-    Entry,
-    "WHERE namespace_id = %s AND number = ANY(string_to_array(%s, ',')::int[])"
-    " AND deleted_at IS NULL",
-)
+_WITH_IDS = SelectEntries("WHERE namespace_id = %s AND id = ANY(%s) AND deleted_at IS NULL")
 
 
 def find_namespace(team_id: UUID, text: str) -> Namespace | None:
@@ -190,9 +183,10 @@ def expire(namespace: Namespace, now: datetime) -> list[Entry]:
     return forget(namespace, expired_entries, WriteContext(Operation.EXPIRE, now, actor="expiry"))
 
 
-def find_by_numbers(namespace: Namespace, numbers: Iterable[int]) -> list[Entry]:
-    """Return the entries with these numbers that are not forgotten, in no particular order."""
-    return _NUMBERED.fetch_all(namespace.pk, ",".join(map(str, numbers)))
+def fetch_by_ids(namespace: Namespace, ids: Iterable[str]) -> dict[str, MemoryEntry]:
+    """Return the entries with these ids that are not forgotten, by id."""
+    found = _WITH_IDS.fetch_all(namespace.text, namespace.pk, [*map(UUID, ids)])
+    return {entry.id: entry for entry, _more in found}
 
 
 def find_living(namespace: Namespace) -> Entries:
@@ -216,14 +210,6 @@ def find_visible(
     if without_lessons:
         visible = visible.exclude(category__in=LESSON_CATEGORIES)
     return visible if holding_at is None else visible.filter(build_holding_condition(holding_at))
-
-
-def find_visible_by_key(namespace: Namespace, key: str, now: datetime) -> Entry | None:
-    """Return the entry under the key, whether it holds or not, or None if there is none that may be recalled."""
-    row = _LIVING_KEY.fetch_one(namespace.team_id, namespace.pk, key)
-    if row is None or row.tier == Tier.QUARANTINE:
-        return None
-    return None if row.expires_at is not None and row.expires_at <= now else row
 
 
 def load_last_positions(namespace: Namespace) -> dict[str, int]:

@@ -1,11 +1,10 @@
 """The search in one namespace. It scores the postings of the query's terms and loads whole entries only for the results."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
-from uuid import UUID
 
 import numpy as np
 
@@ -29,7 +28,7 @@ from memory.core.records import MemoryEntry, MemoryQuery, get_cosine_range
 from memory.models import Namespace
 from memory.providers.postgres import rows, vectors
 from memory.providers.postgres.filters import apply_filter
-from memory.providers.postgres.fixed_queries import fetch_rows
+from memory.providers.postgres.fixed_queries import SelectEntries, fetch_rows
 from memory.providers.postgres.postings import REGISTER
 from memory.providers.postgres.scoring import (
     Block,
@@ -45,6 +44,12 @@ from memory.providers.postgres.scoring import (
 
 
 QUERIES: Final = read_queries("memory/sql/queries/search.sql")
+
+_NUMBERED: Final = SelectEntries(
+    "WHERE namespace_id = %s AND number = ANY(string_to_array(%s, ',')::int[])"
+    " AND deleted_at IS NULL",
+    *("number", "text"),
+)
 
 
 def has_postings_for(query: MemoryQuery) -> bool:
@@ -177,16 +182,16 @@ def _build_answer(
     slots, uncompared_rank = _select_slots(namespace, hits.slots, ranks, query.top_k)
     covered = scores.coverage.compute_by_slot(slots)
     entries, ranked = {}, []
-    for row in rows.find_by_numbers(namespace, slots):
-        slot = row.number or 0
+    for entry, (slot, text) in _NUMBERED.fetch_all(
+        namespace.text, namespace.pk, _join_numbers(slots)
+    ):
         index = int(np.searchsorted(hits.slots, slot))
         recency = None if hits.recency is None else float(hits.recency[index])
         rank, literal = float(ranks[index]), bool(hits.literal[index])
         score, parts = scores.explain(slot, rank, covered[slot], literal=literal, recency=recency)
-        marked_parts, excerpt = mark_missing_vector(query, parts), row.text[:MAX_EXCERPT_LENGTH]
-        entry = rows.build_entry(row, namespace.text)
+        marked_parts, excerpt = mark_missing_vector(query, parts), text[:MAX_EXCERPT_LENGTH]
         entries[entry.id] = entry
-        ranked.append(RankedEntry(entry.id, rank, score, marked_parts, row.updated_at, excerpt))
+        ranked.append(RankedEntry(entry.id, rank, score, marked_parts, entry.updated_at, excerpt))
     sorted_hits = sort_hits(query, ranked, uncompared_rank=uncompared_rank)
     return [add_score(entries[hit.id], hit) for hit in sorted_hits]
 
@@ -210,14 +215,11 @@ def _select_slots(
 
 def load_hits(namespace: Namespace, hits: Sequence[RankedEntry]) -> list[MemoryEntry]:
     """Return the entries of the hits with their scores, in the same order."""
-    entries = rows.find_living(namespace).in_bulk([UUID(hit.id) for hit in hits])
-    return [
-        add_score(rows.build_entry(entries[UUID(hit.id)], namespace.text), hit)
-        for hit in hits
-        if UUID(hit.id) in entries  # otherwise the entry has been forgotten since
-    ]
+    entries = rows.fetch_by_ids(namespace, [hit.id for hit in hits])
+    # An entry that isn't there has been forgotten since.
+    return [add_score(entries[hit.id], hit) for hit in hits if hit.id in entries]
 
 
-def _join_numbers(numbers: Sequence[int]) -> str:
+def _join_numbers(numbers: Iterable[int]) -> str:
     """Join the numbers with commas, because one long parameter costs less than a thousand short ones."""
     return ",".join(map(str, numbers))

@@ -46,15 +46,16 @@ class VectorChanges:
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
         self._changed: dict[UUID, Entry] = {}
-        self._removed: set[UUID] = set()
+        self._removed: dict[UUID, tuple[int | None, str]] = {}  # the numbers and texts
 
     def take_out(self, entry: Entry) -> None:
         self._changed.pop(entry.pk, None)
-        self._removed.add(entry.pk)
+        self._removed[entry.pk] = (entry.number, entry.text)
 
     def put_in(self, entry: Entry) -> None:
-        self._removed.discard(entry.pk)
-        self._changed[entry.pk] = entry
+        """Add the entry. One that is put in again as it was taken out keeps its vector."""
+        if self._removed.pop(entry.pk, None) != (entry.number, entry.text):
+            self._changed[entry.pk] = entry
 
     def save(self) -> None:
         if not (self._changed or self._removed) or self._namespace.scope in RUN_SCOPES:

@@ -1,6 +1,7 @@
 """Edit an entry by hand. Only the given fields change, and only if the entry hasn't been changed since it was read."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -11,6 +12,7 @@ from config.retry import retry_on_conflict
 from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import AlreadyExists, NotFound
 from memory.core.policy import NO_LIMITS, check_bound, check_value
+from memory.core.recall.selection import is_expired
 from memory.core.records import MemoryEntry, Source, StoreParams
 from memory.core.scopes import parse_tier
 from memory.core.values import check_params
@@ -19,7 +21,7 @@ from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import hash_key, open_entry
+from memory.services.gateway.gateway import find_place, hash_key, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -29,6 +31,16 @@ EMPTY_FIELDS: Final = {"value", "valid_from", "valid_until"}  # these may become
 
 class RevisionConflict(AlreadyExists):
     """The entry was changed after the caller read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadEntry:
+    """Where an entry is, and its revision when it was read."""
+
+    namespace: str
+    key: str
+    id: UUID
+    revision: int
 
 
 @retry_on_conflict
@@ -44,16 +56,32 @@ def edit(
 
     If the new content needs a review, it is stored and returned as a quarantined entry, and this one isn't changed.
     """
+    place = find_place(caller, entry_id)
+    return _edit(caller, _ReadEntry(*place, UUID(str(entry_id)), if_revision), reason, changes)
+
+
+@retry_on_conflict
+def edit_entry(
+    caller: MemoryCaller, entry: MemoryEntry, *, reason: str = "", **changes: Any
+) -> MemoryEntry:
+    """Edit an entry as ``edit`` does, if it is still as it was read."""
+    read_entry = _ReadEntry(entry.namespace, entry.key, UUID(entry.id), entry.revision)
+    return _edit(caller, read_entry, reason, changes)
+
+
+def _edit(
+    caller: MemoryCaller, read_entry: _ReadEntry, reason: str, changes: Mapping[str, Any]
+) -> MemoryEntry:
     changes = {
         name: new for name, new in changes.items() if new is not None or name in EMPTY_FIELDS
     }
-    with open_entry(caller, "write", "memory.edited", entry_id) as access:
-        namespace = access.claim()
-        rows.expire(namespace, access.now)
-        entry = rows.find_living(namespace).filter(pk=UUID(str(entry_id))).first()
-        if entry is None:
+    with open_namespace(caller, "write", "memory.edited", namespace=read_entry.namespace) as access:
+        context = access.build_context(Operation.EDIT, reason)
+        namespace, state = access.claim_to_write(read_entry.key, context)
+        entry = state.entry if state else None
+        if entry is None or entry.pk != read_entry.id or is_expired(entry, access.now):
             raise NotFound(_("Memory not found. It may have been forgotten."))
-        check_revision(entry, if_revision)
+        check_revision(entry, read_entry.revision)
         params = _build_params(access, entry, changes)
         is_rewritten = bool(changes.keys() & FILTERED_FIELDS)
         # What is as large as before isn't refused because a limit is narrower now: it may end, or be replaced.
@@ -67,9 +95,9 @@ def edit(
             access.detail.update(admission.detail)
         size = check_value(policy, params.value, key=params.key, metadata=params.metadata)
         access.detail.update(key=hash_key(params.key), bytes=size)
-        operation = Operation.EDIT if params.key == entry.key else Operation.STORE
-        context = access.build_context(operation, reason)
-        entry, before = rows.write(namespace, params, context, access.policy)
+        if params.key != entry.key:
+            context = replace(context, operation=Operation.STORE)
+        entry, before = rows.write(namespace, params, context, access.policy, state)
         access.detail.update(entry=str(entry.pk), before=before, after=entry.revision, keys=1)
         return rows.build_entry(entry, namespace.text)
 

@@ -71,11 +71,18 @@ def forget(
 
 @retry_on_conflict
 def forget_many(
-    caller: MemoryCaller, *, entry_ids: Sequence[UUID | str], reason: str = ""
+    caller: MemoryCaller,
+    *,
+    entry_ids: Sequence[UUID | str],
+    namespace: str | None = None,
+    reason: str = "",
 ) -> ForgetResult:
-    """Forget entries of one namespace by id, all or none. Raise NotFound if one is missing or forgotten already."""
+    """Forget entries of one namespace by id, all or none. Raise NotFound if one is missing or forgotten already.
+
+    Without a ``namespace`` it is looked up.
+    """
     check_entry_count(entry_ids)
-    text = get_shared_namespace(caller, entry_ids)
+    text = namespace or get_shared_namespace(caller, entry_ids)
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
     with open_namespace(caller, "forget", "memory.forgotten", namespace=text) as access:
         forgotten = forget_selected(access, lambda query: query.filter(pk__in=ids), reason)

@@ -80,7 +80,8 @@ def remember(
             params = keep_prompt_use(params, _find_previous(access, params.key, state))
         if not raw:
             params = _admit(access, row, params, is_provider=is_provider)
-        if once and (existing := _find_known_entry(access, params)) is not None:
+        is_new_key = state is not None and state.key == params.key and state.entry is None
+        if once and (existing := _find_known_entry(access, params, is_new_key)) is not None:
             return existing
         size = check_value(access.policy, params.value, key=params.key, metadata=params.metadata)
         access.detail.update(key=hash_key(params.key), bytes=size, keys=1)
@@ -125,11 +126,13 @@ def _admit(
     return admission.params
 
 
-def _find_known_entry(access: NamespaceAccess, params: StoreParams) -> MemoryEntry | None:
+def _find_known_entry(
+    access: NamespaceAccess, params: StoreParams, is_new_key: bool
+) -> MemoryEntry | None:
     """Return the entry that has the statement already, and note it in the audit entry."""
     if params.tier is Tier.QUARANTINE:
         return None
-    known_entry = find_known_entry(params, access.open_store(), access.now)
+    known_entry = find_known_entry(params, access.open_store(), access.now, is_new_key=is_new_key)
     if known_entry is not None:
         access.detail.update(key=hash_key(known_entry.key), keys=0, known=known_entry.id)
     return known_entry

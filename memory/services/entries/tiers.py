@@ -14,12 +14,13 @@ from django.utils.translation import gettext as _
 
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
-from memory.core.records import Json, MemoryEntry, Tier
+from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
 from memory.core.scopes import parse_tier
 from memory.logic.entries.tiers import TierAction, build_transition
 from memory.models import Entry, Namespace
 from memory.models.entries import Operation
 from memory.providers.postgres import bulk, rows
+from memory.providers.postgres.provider import search
 from memory.services.entries.edit import check_revision
 from memory.services.entries.forget import check_entry_count
 from memory.services.entries.listing import EntryPage, list_entries
@@ -179,10 +180,8 @@ def _plan_move(row: Entry, move: TierAction, to: Tier, now: datetime) -> Planned
     target_key = entry.metadata.get(TARGET_KEY) if move is TierAction.APPROVE else None
     if not target_key:
         return PlannedMove(entry, to)
-    replaced = rows.find_visible_by_key(row.namespace, str(target_key), now)
-    return PlannedMove(
-        entry, to, rows.build_entry(replaced, row.namespace.text) if replaced else None
-    )
+    query = MemoryQuery(row.namespace.text, key=str(target_key))
+    return PlannedMove(entry, to, next(iter(search(row.namespace, query, now)), None))
 
 
 def _apply_move(

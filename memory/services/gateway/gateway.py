@@ -113,6 +113,21 @@ def open_entry(
     return open_namespace(caller, verb, action, namespace=get_shared_namespace(caller, [entry_id]))
 
 
+def find_place(caller: MemoryCaller, entry_id: UUID | str) -> tuple[str, str]:
+    """Return the namespace and the key of an entry, forgotten or not, without a check of the permission."""
+    try:
+        with tenant([caller.team_id]):
+            entries = Entry.objects.unscoped().filter(
+                team_id=caller.team_id, pk=UUID(str(entry_id))
+            )
+            place = entries.values_list("namespace__text", "key").first()
+    except ValueError:
+        place = None
+    if place is None:
+        raise NotFound(_("Memory not found."))
+    return place
+
+
 def get_shared_namespace(caller: MemoryCaller, entry_ids: Sequence[UUID | str]) -> str:
     """Return the one namespace of all these entries, without a check of the permission.
 

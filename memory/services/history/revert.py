@@ -1,13 +1,13 @@
 """Revert a change of entries in a namespace: all of them get their previous state, or none does."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from uuid import UUID
 
 from django.utils.translation import gettext as _
 
 from memory import permissions
 from memory.core.errors import AccessDenied, InvalidInput
+from memory.core.recall.selection import is_expired
 from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.logic.review.proposal_plans import PlanProblem
 from memory.models import Entry, Namespace, Revision
@@ -99,7 +99,3 @@ def _load_previous_revisions(first_numbers: Mapping[UUID, int]) -> dict[UUID, Re
         for revision in living
         if revision.number == first_numbers[revision.entry_id] - 1
     }
-
-
-def is_expired(revision: Revision, now: datetime) -> bool:
-    return revision.expires_at is not None and revision.expires_at <= now

@@ -15,6 +15,7 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory import permissions
 from memory.core.errors import InvalidInput, NotFound
+from memory.core.recall.selection import is_expired
 from memory.host import get_host
 from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
@@ -24,7 +25,7 @@ from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.history.restore import restore_revisions
-from memory.services.history.revert import UNDONE, can_forget, is_expired
+from memory.services.history.revert import UNDONE, can_forget
 from memory.upkeep.promotion import ACTOR as PROMOTION
 
 

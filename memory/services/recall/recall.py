@@ -112,8 +112,8 @@ def open_for_query(
 ) -> Iterator[tuple[NamespaceAccess, MemoryQuery]]:
     """Open a namespace for a recall. Yield it, and the query with the namespace's name and the text's embedding.
 
-    The embedder is called before the transaction because it is slow, and only if the caller is authorized and there is
-    something to find, so that the text of a refused query is never sent to it.
+    The embedder is called before the transaction because it is slow. Only if the caller is authorized and there is
+    something to find, the text leaves the process: that of a refused query is never sent.
     """
     authorized: NamespaceAccess | None = None
 
@@ -128,7 +128,9 @@ def open_for_query(
     with open_namespace(
         caller, "view", "memory.recalled", scope=scope, namespace=namespace, access=authorized
     ) as access:
-        yield access, replace(query, namespace=access.text)
+        # Memory that is kept elsewhere has no vectors, and so no floor.
+        meaning = None if access.external is not None else query.meaning
+        yield access, replace(query, namespace=access.text, meaning=meaning)
 
 
 @contextmanager

@@ -5,15 +5,17 @@ Nothing is decided here: both entries stay as they are until a person chooses.
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Final
 from uuid import UUID
 
 from django.utils import timezone
 
-from accounts.tenancy import tenant
+from accounts.tenancy import reading, tenant
 from config.ids import uuid7
 from config.retry import retry_on_conflict
-from memory.core.records import MemoryEntry, Tier
+from memory.core.records import MemoryEntry, MemoryQuery, Tier
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import parse_namespace
 from memory.embedding.judge import find_judge
@@ -32,6 +34,7 @@ from memory.logic.review.proposal_rules import propose_replacement
 from memory.logic.review.proposals import Proposal
 from memory.models import Namespace, Revision
 from memory.providers.postgres import rows
+from memory.providers.postgres.newest import fetch_newest_of
 from memory.services.curation.learning_rules import LearningRule
 from memory.services.entries.speakers import list_of_others
 from memory.services.gateway.caller import MemoryCaller
@@ -57,7 +60,8 @@ def propose_contradictions(caller: MemoryCaller, entries: Iterable[MemoryEntry])
     A pair that is proposed already, or that a person decided to keep, isn't proposed again.
     """
     facts = [entry for entry in entries if _is_comparable(entry)]
-    return sum(_propose(caller, entry) for entry in facts)
+    by_namespace = groupby(facts, key=attrgetter("namespace"))
+    return sum(_propose(caller, name, [*group]) for name, group in by_namespace)
 
 
 @retry_on_conflict
@@ -138,24 +142,30 @@ def _is_comparable(entry: MemoryEntry) -> bool:
     return is_statement and (entry.category, entry.tier) == (FACT, Tier.LONG_TERM)
 
 
-def _propose(caller: MemoryCaller, entry: MemoryEntry) -> int:
-    with tenant([caller.team_id]):
-        namespace = rows.find_namespace(caller.team_id, entry.namespace)
-        facts = _list_facts(namespace, MAX_COMPARED + 1) if namespace else []
-        candidates = [fact for fact in facts if fact.id != entry.id]
-        if len(candidates) == len(facts):  # the entry doesn't hold itself by now
-            return 0
-        candidates = _leave_out_others(caller, entry, candidates)
-    return _save(caller, entry.namespace, _find_contradictions(entry, candidates))
+def _propose(caller: MemoryCaller, namespace: str, entries: Sequence[MemoryEntry]) -> int:
+    with reading([caller.team_id]):
+        row = rows.find_namespace(caller.team_id, namespace)
+        facts = _list_facts(row, MAX_COMPARED + 1) if row else []
+        holding_ids = {fact.id for fact in facts}
+        entries = [entry for entry in entries if entry.id in holding_ids]
+        candidates = _leave_out_others(caller, namespace, facts) if entries else []
+    contradictions = [
+        contradiction
+        for entry in entries
+        for contradiction in _find_contradictions(
+            entry, [c for c in candidates if c.id != entry.id]
+        )
+    ]
+    return _save(caller, namespace, contradictions)
 
 
 def _leave_out_others(
-    caller: MemoryCaller, entry: MemoryEntry, candidates: Sequence[MemoryEntry]
-) -> list[MemoryEntry]:
+    caller: MemoryCaller, namespace: str, candidates: Sequence[MemoryEntry]
+) -> Sequence[MemoryEntry]:
     """Leave out what others said about themselves in memory that people share: two people live in two towns."""
-    judge, namespace = find_judge(), parse_namespace(entry.namespace)
-    if judge is None or namespace.seen_by is SeenBy.PERSON:
-        return [*candidates]
+    judge = find_judge()
+    if judge is None or parse_namespace(namespace).seen_by is SeenBy.PERSON:
+        return candidates
     person = str(caller.identity.get("user_id") or "")
     of_others = list_of_others(caller.team_id, person, candidates)
     facts = [
@@ -180,11 +190,10 @@ def _save(caller: MemoryCaller, namespace: str, contradictions: Sequence[Contrad
 
 def _list_facts(namespace: Namespace, limit: int) -> list[MemoryEntry]:
     """Return the newest facts that hold now, and that can be compared."""
-    now = timezone.now()
-    holding = rows.find_visible(namespace, now, holding_at=now)
-    newest = holding.filter(category=FACT, tier=Tier.LONG_TERM.value).order_by("-updated_at", "-id")
-    entries = (rows.build_entry(row, namespace.text) for row in newest[:limit])
-    return [entry for entry in entries if _is_comparable(entry)]
+    condition = ("category = %s AND tier = %s", [FACT, Tier.LONG_TERM.value])
+    query = MemoryQuery(namespace.text, top_k=limit)
+    newest = fetch_newest_of(namespace, condition, timezone.now(), query)
+    return [entry for entry in newest if _is_comparable(entry)]
 
 
 def _find_contradictions(

@@ -122,11 +122,11 @@ class SandboxMemory(RunMemory):
             access.detail["sandbox"] = True
             ttl = compute_lifetime(step.scope, request.ttl_seconds, request.tier)
             learner = StoreLearner(
-                copy,
-                access.text,
-                self._find_judge(),
-                access.caller.source,
-                replace(request, operations=(operation,), ttl_seconds=ttl),
+                judge=self._find_judge(),
+                store=copy,
+                namespace=access.text,
+                source=access.caller.source,
+                request=replace(request, operations=(operation,), ttl_seconds=ttl),
                 screen=partial(self._admit, access, copy),
             )
             (change,) = learner.learn()

@@ -156,7 +156,7 @@ def test_turn_that_fails_half_way_changes_nothing(
     def fail(*arguments: object, **named: object) -> MemoryEntry:
         raise AccessDenied("no")
 
-    monkeypatch.setattr(learning, "edit", fail)
+    monkeypatch.setattr(learning, "edit_entry", fail)
     with pytest.raises(MemoryFault):
         do(mia, Operation(Action.REPLACE, "I live in Lyon.", (berlin.id,), key="m-1"))
 
