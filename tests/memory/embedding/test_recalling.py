@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.tenancy import tenant
@@ -97,6 +98,17 @@ def test_change_that_leaves_the_text_keeps_its_vector(harbour: Person, tiny: Tin
 
     assert embed_team(harbour.team.pk) == 0
     assert found(harbour, "vessel", top_k=1) == ["a"]
+
+
+def test_change_that_leaves_the_text_writes_no_row_of_vectors(harbour: Person) -> None:
+    entry = store(harbour, "d", "a vessel")
+
+    with CaptureQueriesContext(connection) as queries:
+        services.edit(
+            at_door(harbour), entry_id=entry.id, if_revision=1, valid_until=timezone.now()
+        )
+
+    assert not [each for each in queries if "INTO memory_embedding" in each["sql"]]
 
 
 def test_filter_narrows_before_the_nearest_are_chosen(harbour: Person) -> None:

@@ -4,6 +4,8 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from memory import services
 from memory.core.errors import InvalidInput, MemoryFault
@@ -29,6 +31,19 @@ def test_words_of_who_is_let_in_go_out_once(alice: Person, tiny: Tiny, ask: Any)
     ask(in_run(alice), scope="user")
 
     assert tiny.questions == ["my secret boat"]
+
+
+def test_words_that_stay_in_the_process_need_no_earlier_check(
+    alice: Person, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services.remember(in_run(alice), scope="user", key="a", value="a boat")
+    monkeypatch.setattr(Tiny, "is_local", True)
+
+    with CaptureQueriesContext(connection) as queries:
+        services.recall(in_run(alice), scope="user", query_text="my secret boat")
+
+    checks = [each for each in queries if "memory_find_namespace" in each["sql"]]
+    assert (tiny.questions, len(checks)) == (["my secret boat"], 1)
 
 
 @pytest.mark.parametrize("ask", ASKS)

@@ -1,6 +1,6 @@
 """How often an operation asks the database, literally: each question is part of its latency."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -8,7 +8,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from memory import services
+from memory.logic.judgement.operations import Action, LearnRequest, Operation
 from memory.services import CallOrigin, MemoryCaller
+from memory.services.entries.learn import learn
 from tests.memory.services.conftest import in_run
 from tests.support.cast import Cast
 
@@ -23,6 +25,35 @@ COSTS = [
     ("store the same", lambda c: services.remember(c, scope="user", key="a", value="hello 0"), 7),
     ("store over", lambda c: services.remember(c, scope="user", key="a", value="x"), 8),
 ]
+
+
+FACT = Operation(Action.ADD, "I play the violin.", key="m-1")
+# Each turn compares what it stores with the newest facts, and writes its end into the trail.
+TURNS = [
+    ("nothing", (), 0, 0),
+    ("a fact", (FACT,), 0, 14),
+    ("two facts", (FACT, replace(FACT, text="I live in Lyon.", key="m-2")), 0, 21),
+    ("a change", (replace(FACT, action=Action.REPLACE),), 1, 23),
+    ("an end", (Operation(Action.END),), 1, 13),
+]
+
+
+@pytest.mark.parametrize(("what", "operations", "target_count", "most"), TURNS)
+def test_turn_asks_the_database(
+    cast: Cast, what: str, operations: Sequence[Operation], target_count: int, most: int
+) -> None:
+    caller = in_run(cast.alice)
+    entry = services.remember(caller, scope="user", key="a", value="I play the flute.")
+    targets = (entry.id,) * target_count
+    request = LearnRequest(
+        [replace(each, targets=targets) for each in operations], {}, "long_term", None
+    )
+    step = replace(caller, origin=CallOrigin("r1", "node", what))
+
+    with CaptureQueriesContext(connection) as queries:
+        learn(step, scope="user", request=request)
+
+    assert len(queries) == most, [one["sql"][:90] for one in queries]
 
 
 @pytest.mark.parametrize(("what", "act", "most"), COSTS)
