@@ -139,7 +139,7 @@ def build_postings_params(
 ) -> tuple[Any, ...]:
     """Return the parameters of the query ``postings``. Without a ``moment``, no entry is left out for its validity."""
     pk = namespace.pk
-    return (pk, terms, pk, now, pk, moment, pk, moment, for_prompt, pk, without_lessons, pk)
+    return (pk, terms, moment, pk, now, moment, moment, for_prompt, without_lessons)
 
 
 def _list_matching_numbers(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[int]:
