@@ -6,7 +6,7 @@ from accounts.request_transaction import pausable_tenant
 from config.retry import retry_on_conflict
 from memory.core.errors import NotFound
 from memory.core.records import MemoryEntry
-from memory.services.entries.edit import edit
+from memory.services.entries.edit import edit_entry
 from memory.services.entries.get_entry import get_entry
 from memory.services.gateway.caller import MemoryCaller
 
@@ -18,14 +18,7 @@ def hold_again(caller: MemoryCaller, *, entry_id: UUID | str, reason: str = "") 
         entry = get_entry(caller, entry_id=entry_id)
         if entry.replaced_by:
             _separate(caller, entry.replaced_by, entry.id, reason)
-        return edit(
-            caller,
-            entry_id=entry.id,
-            if_revision=entry.revision,
-            reason=reason,
-            valid_until=None,
-            replaced_by="",
-        )
+        return edit_entry(caller, entry, reason=reason, valid_until=None, replaced_by="")
 
 
 def _separate(caller: MemoryCaller, successor_id: str, entry_id: str, reason: str) -> None:
@@ -35,10 +28,4 @@ def _separate(caller: MemoryCaller, successor_id: str, entry_id: str, reason: st
     except NotFound:
         return
     if successor.replaces == entry_id:
-        edit(
-            caller,
-            entry_id=successor.id,
-            if_revision=successor.revision,
-            reason=reason,
-            replaces="",
-        )
+        edit_entry(caller, successor, reason=reason, replaces="")
