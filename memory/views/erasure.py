@@ -126,6 +126,7 @@ def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
     stored_receipt = row.receipt or {}
     tables, remaining = stored_receipt.get("tables", {}), stored_receipt.get("left", {})
     lines = list_tables(tables, remaining)
+    decide_count = len(stored_receipt.get("to_decide", ()))
     context = {
         "erasure": row,
         "summary": summarize(tables, remaining, stored_receipt.get("memories", {})),
@@ -134,7 +135,8 @@ def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
         "audit_count": stored_receipt.get("kept", {}).get("accounts_auditentry", 0),
         "audit": stored_receipt.get("audit", {}),
         "to_decide": name_rows(request, list_decisions(caller, row)),
-        "decide_count": len(stored_receipt.get("to_decide", ())),
+        "decide_count": decide_count,
+        "open_count": decide_count - len(row.decisions or {}),
         "person": get_confirmation_text(row.subject),
         "with_runs": row.planned.get(RUNS_KEY, False),
         "is_fragment": bool(getattr(request, "htmx", False)),

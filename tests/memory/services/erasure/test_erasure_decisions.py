@@ -126,7 +126,7 @@ def test_other_memories_are_not_decided_about(cast: Cast, pending: tuple[UUID, U
 def test_page_asks_before_it_erases_and_offers_to_undo_what_was_kept(
     cast: Cast, pending: tuple[UUID, UUID]
 ) -> None:
-    """Bob, who didn't ask for the erasure, isn't told who was erased."""
+    """Bob, who didn't ask for the erasure, reads what the memory says, but isn't told who was erased."""
     client, (erasure_id, entry_id) = cast.people["bob"].client, pending
     url, page = f"/memory/erase/{erasure_id}/decisions/{entry_id}/", "/memory/erase/decisions/"
 
@@ -137,14 +137,28 @@ def test_page_asks_before_it_erases_and_offers_to_undo_what_was_kept(
     wrong = client.post(url, {"decision": "burn"})
     erased = client.post(url, {"decision": "erase"}, follow=True).content.decode()
 
-    assert ">both</a>" in listed
+    assert f">{BOTH}</a>" in listed
     assert cast.alice.user.email not in listed
     assert ('value="erase"' in listed, 'value="erase"' in asked) == (False, True)
-    assert ('value="reopen"' in kept, ">both</a>" in kept) == (True, False)
-    assert ">both</a>" in reopened
+    assert ('value="reopen"' in kept, BOTH in kept) == (True, False)
+    assert f">{BOTH}</a>" in reopened
     assert wrong.status_code == 422
-    assert ">both</a>" not in erased
+    assert BOTH not in erased
     assert find_values(cast) == ([], [])
+
+
+def test_receipt_says_that_something_is_left_until_somebody_has_decided(
+    cast: Cast, pending: tuple[UUID, UUID]
+) -> None:
+    erasure_id, entry_id = pending
+    page, done = f"/memory/erase/{erasure_id}/", "Erased and verified: nothing is left"
+
+    undecided = cast.alice.client.get(page).content.decode()
+    cast.alice.client.post(f"{page}decisions/{entry_id}/", {"decision": "keep"})
+    decided = cast.alice.client.get(page).content.decode()
+
+    assert ("are left, to decide about" in undecided, done in undecided) == (True, False)
+    assert ("are left, to decide about" in decided, done in decided) == (False, True)
 
 
 def test_api_lists_and_decides(cast: Cast, pending: tuple[UUID, UUID]) -> None:
