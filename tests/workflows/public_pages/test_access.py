@@ -1,5 +1,6 @@
 """Who may open a page, who may change that, and what is limited."""
 
+import re
 from typing import Any
 
 import pytest
@@ -165,3 +166,18 @@ def test_key_of_a_page_is_no_key_for_people(cast: Cast, page: PublicPage):
         answer = cast.alice.client.post(f"/team/keys/{page.api_key_id}/{verb}/")
         assert answer.status_code in (404, 422)
     assert not read(lambda: ApiKey.objects.unscoped().get(pk=page.api_key_id)).revoked_at
+
+
+def test_new_conversation_begins_in_the_message_box(visitor: Visitor):
+    conversation = read(lambda: visitor.say("Hello").conversation.key)
+
+    boxes = [
+        re.findall(r'<textarea\s+name="query"[^>]*>', answer.content.decode())
+        for answer in (visitor.get(), visitor.get(conversation=conversation))
+    ]
+
+    assert [["autofocus" in box for box in each] for each in boxes] == [[True], [False]]
+
+
+def test_button_to_memory_has_a_word_on_a_phone(visitor: Visitor):
+    assert '<span class="talk-short">Memory</span>' in visitor.get().content.decode()

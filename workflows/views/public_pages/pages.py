@@ -78,6 +78,8 @@ def _build_chat_context(request: HttpRequest, visit: Visit) -> dict[str, Any]:
     last_run = runs.order_by("-created_at", "-id").first() if conversation else None
     return {
         "conversation": conversation,
+        # Whoever opens a new conversation wants to write; a bubble leaves the focus to the site around it.
+        "has_focus": conversation is None and not visit.is_embedded,
         "turns": list_turns(principal, workflow, conversation, urls) if conversation else [],
         "opening": get_opening(document).strip(),
         "suggestions": list_suggestions(document),
