@@ -10,6 +10,12 @@ from tests.journeys.seeing import box_of, ready
 
 pytestmark = pytest.mark.browser
 
+# Whether something stands in the bitmap of the minimap.
+DRAWN = """() => {
+  const bitmap = document.querySelector(".wf-minimap canvas");
+  const { data } = bitmap.getContext("2d").getImageData(0, 0, bitmap.width || 1, bitmap.height || 1);
+  return data.some((value) => value > 0);
+}"""
 SIZES = [(820, 1180), (1024, 768), (768, 1024), (1100, 800)]
 
 
@@ -70,3 +76,24 @@ def test_side_that_a_person_opened_gives_way_to_a_node_that_is_opened(signed_in:
     ready(signed_in)
     expect(outline).to_be_visible()
     expect(signed_in.locator("[data-place=right]")).to_be_hidden()
+
+
+def test_upright_tablet_shows_one_side_at_a_time(signed_in: Page):
+    open_on_a_tablet(signed_in, 820, 1180)
+    left = signed_in.locator(".ed-top [data-toggle=left]")
+    right = signed_in.locator(".ed-top [data-toggle=right]")
+
+    for toggle, opened, closed in ((left, "outline", "run"), (right, "run", "outline")) * 2:
+        toggle.click()
+        expect(signed_in.locator(f"#panel-{opened}")).to_be_visible()
+        expect(signed_in.locator(f"#panel-{closed}")).to_be_hidden()
+
+
+def test_minimap_is_drawn_when_the_canvas_gets_room_for_it(signed_in: Page):
+    open_on_a_tablet(signed_in, 1024, 768)
+    expect(signed_in.locator(".wf-minimap")).to_be_hidden()
+
+    signed_in.locator(".ed-top [data-toggle=right]").click()
+
+    expect(signed_in.locator(".wf-minimap")).to_be_visible()
+    signed_in.wait_for_function(DRAWN)

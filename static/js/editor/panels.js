@@ -15,6 +15,9 @@ export const isNarrow = () => matchMedia("(max-width: 767px)").matches;
 /** Return whether the screen has room for the canvas and one panel beside it. */
 const isTablet = () => matchMedia("(min-width: 768px) and (max-width: 1100px)").matches;
 
+/** Return whether two sides together would leave no canvas to work on. */
+const hasRoomForOneSide = () => matchMedia("(max-width: 960px)").matches;
+
 /** Return whether this browser has shown the workflow before; its view is stored then. */
 const wasShownBefore = (root) => loadValue(`canvas-view:${root.dataset.workflow}`, null) !== null;
 
@@ -97,10 +100,11 @@ export class Panels {
     this.editor.emit("layout", { place });
   }
 
-  /** On a tablet the other side gives way to one that opens; return it. */
+  /** On a tablet the other side gives way to one that opens, unless this person opened it and the canvas keeps some room; return it. */
   #makeRoom(place) {
     const other = { left: "right", right: "left" }[place];
     if (!other || !isTablet()) return null;
+    if (this.#stored[other]?.closed === false && !hasRoomForOneSide()) return null;
     this.#show(other, true);
     this.editor.emit("layout", { place: other });
     return other;

@@ -21,6 +21,8 @@ export class Minimap {
     el.addEventListener("pointermove", (e) => e.buttons & 1 && this.#navigate(e));
     canvas.viewport.addEventListener("move", () => this.#onMove());
     canvas.palette.addEventListener("change", () => this.invalidate());
+    // A small canvas hides it, and nothing is drawn then.
+    new ResizeObserver(() => this.#stale && this.invalidate()).observe(el);
   }
 
   invalidate() {
