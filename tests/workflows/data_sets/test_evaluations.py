@@ -213,6 +213,21 @@ def test_versions_are_chosen_from_a_list(alice: Person, data_set: DataSet) -> No
     assert re.fullmatch(r"Version 1 · [^·]+ · Published · Shorter answers", label)
 
 
+def test_form_begins_with_the_workflow_and_the_score_of_the_newest_evaluation(
+    alice: Person, data_set: DataSet
+) -> None:
+    make_workflow(alice, "A first")
+    second = make_workflow(alice, "B second")
+    start_evaluation(alice.principal, data_set, second, EvaluationRequest(scorer="contains"))
+
+    page = alice.client.get(f"/data-sets/{data_set.pk}/")
+
+    assert [page.context["values"][name] for name in ("workflow", "scorer")] == [
+        *(str(second.pk), "contains")
+    ]
+    assert re.search(rf'value="{second.pk}"\s+selected', page.content.decode())
+
+
 def evaluate(*args: Any) -> tuple[int, str]:
     out = StringIO()
     try:

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
 from uuid import UUID
 
+from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -15,6 +17,7 @@ from accounts.services import list_expiring_keys
 from workflows import memory_app, permissions, selectors
 from workflows.execution.usage.numbers import Numbers
 from workflows.models import ModelProvider
+from workflows.models.run import RunStatus
 from workflows.services.runs import waits
 from workflows.services.usage.report import load_report, sees_team, select_last_days
 from workflows.templatetags.usage_numbers import (
@@ -38,13 +41,14 @@ MAX_QUESTIONS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A number of the last days with its plot. ``detail`` puts it into relation."""
+    """A number of the last days with its plot. ``detail`` puts it into relation, and ``url`` lists what is counted."""
 
     label: str | Promise
     value: str
     chart: BarChart
     detail: str = ""
     is_bad: bool = False
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ class Attention:
     review_count: int
     expiring_keys: Sequence["ApiKey"]
     failed_today: int  # runs, since midnight UTC as in the numbers above
+    failed_url: str  # the list of these
 
     @property
     def is_empty(self) -> bool:
@@ -104,6 +109,7 @@ def build_usage(principal: Principal, team_id: UUID) -> Usage:
             _plot(_("Failed runs per day"), days, lambda day: day.failed, format_count),
             "" if total.error_rate is None else format_share(total.error_rate),
             is_bad=bool(total.failed),
+            url=_build_failed_url(principal, team_id, DAYS) if total.failed else "",
         ),
         Tile(
             _("Latency (median)"),
@@ -126,6 +132,13 @@ def build_usage(principal: Principal, team_id: UUID) -> Usage:
     return Usage(tiles, sees_team(principal, team_id), bool(total.count), failed_today)
 
 
+def _build_failed_url(principal: Principal, team_id: UUID, days: int) -> str:
+    """Return the address of the list of the failed runs that are counted: those of the team, or the person's own."""
+    page = "workflows:team_runs" if sees_team(principal, team_id) else "workflows:runs"
+    since = select_last_days(team_id, days).since
+    return f"{reverse(page)}?{urlencode({'status': RunStatus.FAILED.value, 'since': since})}"
+
+
 def load_attention(principal: Principal, team_id: UUID, *, failed_today: int) -> Attention:
     questions = list(waits.list_waiting(principal, team_id=team_id)[: MAX_QUESTIONS + 1])
     count = 0
@@ -133,7 +146,8 @@ def load_attention(principal: Principal, team_id: UUID, *, failed_today: int) ->
         count = memory_app.count_queue(memory_app.MemoryCaller(principal, team_id))
     keys = list_expiring_keys(principal, team_id)
     has_more = len(questions) > MAX_QUESTIONS
-    return Attention(questions[:MAX_QUESTIONS], has_more, count, keys, failed_today)
+    url = _build_failed_url(principal, team_id, 1)
+    return Attention(questions[:MAX_QUESTIONS], has_more, count, keys, failed_today, url)
 
 
 def _plot(title: str, days: Mapping[str, Numbers], read: Any, format_value: Any) -> BarChart:

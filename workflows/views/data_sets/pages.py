@@ -1,7 +1,7 @@
 """The pages of data sets: the list, and one data set with its cases and evaluations."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from accounts.views.pagination import paginate_by_offset
 from workflows import permissions, selectors
 from workflows.engine.testing.scoring import to_text
 from workflows.errors import InvalidValue, NameTaken
-from workflows.models import DataCase, DataSet, Version, Workflow
+from workflows.models import DataCase, DataSet, Evaluation, Version, Workflow
 from workflows.models.reports.data_sets import Scorer
 from workflows.services.data_sets import data_sets, evaluations, files
 from workflows.views.data_sets.scores import build_score_charts
@@ -80,8 +80,8 @@ def render_detail(
     case_rows = [build_case_row(case) for case in cases]
     team_id = data_set.team_id
     workflows = _list_workflows(principal, data_set)
-    values = request.POST if request.method == "POST" else request.GET
     rows = list(selectors.list_evaluations(principal, data_set)[:MAX_EVALUATIONS])
+    values = _choose_values(request, rows)
     context = {
         "data_set": data_set,
         "cases": case_rows,
@@ -101,6 +101,13 @@ def render_detail(
     }
     status = choose_status(refusal) if refusal else 422 if more.get("start_error") else 200
     return render(request, "data_sets/detail.html", context, status=status)
+
+
+def _choose_values(request: HttpRequest, rows: Sequence[Evaluation]) -> Mapping[str, str]:
+    """Return what the forms begin with: what was sent, and the workflow and score of the newest evaluation unless others were."""
+    sent = (request.POST if request.method == "POST" else request.GET).dict()
+    last = {"workflow": str(rows[0].workflow_id), "scorer": rows[0].scorer} if rows else {}
+    return sent if "workflow" in sent else last | sent
 
 
 def _list_workflows(principal: Principal, data_set: DataSet) -> list[Workflow]:

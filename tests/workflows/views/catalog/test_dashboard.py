@@ -41,6 +41,22 @@ def test_numbers_are_the_teams_for_its_admins_and_ones_own_for_others(cast: Cast
     assert values(cast.vic)["Runs"] == "0"
 
 
+def test_number_of_errors_leads_to_the_runs_that_it_counts(cast: Cast):
+    run = ended(cast.bob, status="failed")
+    ended(cast.bob)
+
+    for person, page in ((cast.ada, "team_runs"), (cast.bob, "runs")):
+        urls = [tile.url for tile in context_of(person)["usage"].tiles]
+        assert [bool(url) for url in urls] == [False, True, False, False]
+        assert urls[1].startswith(f"{reverse(f'workflows:{page}')}?")
+        assert f'href="{urls[1].replace("&", "&amp;")}"' in person.client.get(HOME).content.decode()
+        listed = person.client.get(urls[1]).content.decode()
+        assert listed.count(f"/runs/{run.pk}/") > 0 or page == "team_runs"
+        assert listed.count("pill-bad") == 1
+
+    assert [tile.url for tile in context_of(cast.vic)["usage"].tiles] == [""] * 4
+
+
 def test_each_plot_has_a_bar_for_each_day_and_a_text_alternative(alice: Person):
     ended(alice)
 
@@ -61,16 +77,22 @@ def test_attention_names_the_questions_of_ones_own_runs(cast: Cast):
 
 
 def test_attention_counts_the_failed_runs_of_today_and_leads_to_them(cast: Cast):
-    ended(cast.bob, status="failed")
+    failed = ended(cast.bob, status="failed")
     earlier = ended(cast.bob, status="failed")
     with tenant([earlier.team_id]):
-        Run.objects.unscoped().filter(pk=earlier.pk).update(created_at=timezone.now() - timedelta(days=2))
+        Run.objects.unscoped().filter(pk=earlier.pk).update(
+            created_at=timezone.now() - timedelta(days=2)
+        )
 
     page = cast.bob.client.get(HOME).content.decode()
 
     assert context_of(cast.bob)["attention"].failed_today == 1
     assert "Runs that failed today" in page
-    assert 'href="/runs/?status=failed"' in page
+    url = context_of(cast.bob)["attention"].failed_url
+    assert f'href="{url.replace("&", "&amp;")}"' in page
+    listed = cast.bob.client.get(url).content.decode()
+    assert f"/runs/{failed.pk}/" in listed
+    assert f"/runs/{earlier.pk}/" not in listed
     assert context_of(cast.vic)["attention"].is_empty
 
 
