@@ -13,6 +13,7 @@ from accounts.pseudonyms import (
     replace_pseudonyms,
     substitute_names,
 )
+from tests.support.cases import for_each
 
 
 ACCOUNT = "01a2046e-1111-7222-8333-444455556666"
@@ -24,8 +25,8 @@ def swapped(subject: str, **detail: Any) -> tuple[str, dict[str, Any]]:
     return replace_ids(subject, detail, lambda one: f"<{one}>")
 
 
-@pytest.mark.parametrize(
-    ("text", "instead"),
+@for_each(
+    "text, instead",
     [
         ("user:zoe", "user:<zoe>"),
         ("user:zoe@example.org", "user:<zoe@example.org>"),

@@ -9,6 +9,7 @@ from django.apps import apps
 
 from config.env import ROOT
 from config.sql import read_queries
+from tests.support.cases import for_each
 
 
 INSERT = re.compile(r'insert into "?(\w+)"?(?: as \w+)?\s*\(([^()]*)\)', re.IGNORECASE)
@@ -83,7 +84,7 @@ def sql_files() -> dict[str, str]:
 FILES = sql_files()
 
 
-@pytest.mark.parametrize("path", FILES)
+@for_each("path", FILES)
 def test_columns_of_a_sql_file_are_those_of_the_models(path: str):
     problems = [one for write in writes_in(path, FILES[path]) for one in write.problems()]
 

@@ -4,8 +4,9 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
 from django.conf import settings
+
+from tests.support.cases import for_each
 
 
 SHEETS = sorted((Path(settings.STATICFILES_DIRS[0]) / "css").rglob("*.css"))
@@ -15,7 +16,7 @@ SHEETS = sorted((Path(settings.STATICFILES_DIRS[0]) / "css").rglob("*.css"))
 ANY_AFTER_ANY = re.compile(r"(?:^|[\s>+~,}])\*\s*[+~]\s*\*")
 
 
-@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
+@for_each("sheet", SHEETS, ids=lambda sheet: sheet.name)
 def test_no_rule_makes_every_addition_restyle_the_page(sheet: Path) -> None:
     rules = re.sub(r"/\*.*?\*/", "", sheet.read_text(), flags=re.DOTALL)
     selectors = re.findall(r"([^{};]+)\{", rules)
@@ -32,7 +33,7 @@ def test_the_rule_is_recognised_when_it_is_there() -> None:
 OVER_PAPER = ":not(.insp-paper > *)"
 
 
-@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
+@for_each("sheet", SHEETS, ids=lambda sheet: sheet.name)
 def test_background_of_fields_that_are_read_only_hides_no_prompt(sheet: Path) -> None:
     rules = re.findall(
         r"([^{};]+)\{([^{}]*)\}", re.sub(r"/\*.*?\*/", "", sheet.read_text(), flags=re.S)
@@ -57,7 +58,7 @@ def _defined_properties() -> frozenset[str]:
     return frozenset(re.findall(r"(--[\w-]+)\s*:", text))
 
 
-@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
+@for_each("sheet", SHEETS, ids=lambda sheet: sheet.name)
 def test_every_custom_property_that_is_read_without_a_fallback_is_defined(sheet: Path) -> None:
     read = re.findall(r"var\((--[\w-]+)\s*\)", NO_COMMENTS.sub("", sheet.read_text()))
 
@@ -84,7 +85,7 @@ def _coarse_blocks(text: str) -> list[str]:
     return blocks
 
 
-@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
+@for_each("sheet", SHEETS, ids=lambda sheet: sheet.name)
 def test_sizes_for_fingers_are_in_one_sheet_and_none_is_below_that_of_a_finger(sheet: Path) -> None:
     rules = [
         (selector.strip(), int(size))
@@ -160,7 +161,7 @@ def _in_script(attribute: str) -> str:
     return re.sub(r"-(\w)", lambda found: found[1].upper(), bare) if bare != attribute else ""
 
 
-@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
+@for_each("sheet", SHEETS, ids=lambda sheet: sheet.name)
 def test_every_name_a_rule_is_for_is_written_somewhere(sheet: Path) -> None:
     rules = re.sub(r"/\*.*?\*/", "", sheet.read_text(), flags=re.DOTALL)
     selectors = re.findall(r"([^{};]+)\{", rules)

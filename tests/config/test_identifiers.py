@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.ids import escape, is_identifier, normalize_identifier, unescape
+from tests.support.cases import for_each
 
 
 ENCODABLE = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -15,8 +16,8 @@ AWKWARD = st.text(st.sampled_from(":%%25aA0\u0300\u0301é́甲 \t\n\u200b\u00a0\
 TEXTS = ENCODABLE | AWKWARD
 
 
-@pytest.mark.parametrize(
-    ("text", "escaped"),
+@for_each(
+    "text, escaped",
     [
         ("用户甲", "用户甲"),
         ("项目:甲", "项目%3A甲"),
@@ -68,7 +69,7 @@ def test_only_what_escape_writes_is_read(text: str) -> None:
     assert escape(identifier) == text
 
 
-@pytest.mark.parametrize("text", ["%", "%2", "%3a", "%41", "a:b", "a b", "%E4", "%ED%A0%80", "%zz"])
+@for_each("text", ["%", "%2", "%3a", "%41", "a:b", "a b", "%E4", "%ED%A0%80", "%zz"])
 def test_text_that_is_no_escaped_id_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not an escaped identifier"):
         unescape(text)
@@ -89,7 +90,7 @@ def test_ids_that_look_alike_are_two_people(one: str, other: str) -> None:
     assert normalize_identifier(one) != normalize_identifier(other)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text", ["", " ", " a", "a\n", "e\u0301", "a\x00b", "\ud800", "x" * 81, "%" * 27, ": " * 14]
 )
 def test_what_is_no_normalized_id_of_eighty_characters_is_none(text: str) -> None:

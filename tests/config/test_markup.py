@@ -1,12 +1,11 @@
 """Two spellings of one page are one; what a reader would see differently, or a script read differently, isn't."""
 
-import pytest
-
+from tests.support.cases import for_each
 from tests.support.markup import tidy
 
 
-@pytest.mark.parametrize(
-    ("written", "tidied"),
+@for_each(
+    "written, tidied",
     [
         ('<input\n  name="a"\n  checked\n>', '<input name="a" checked>'),
         ("<td  class='num' >", "<td class='num'>"),
@@ -25,7 +24,7 @@ def test_whitespace_that_is_not_shown_goes(written: str, tidied: str):
     assert tidy(tidied) == tidied
 
 
-@pytest.mark.parametrize(
+@for_each(
     "written",
     [
         '<p title="a\n  b" data-words="1  > 2" hidden>x</p>',

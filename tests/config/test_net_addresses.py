@@ -5,6 +5,7 @@ from ipaddress import ip_address, ip_network
 import pytest
 
 from config.net.addresses import is_never_allowed, is_public, parse_address
+from tests.support.cases import for_each
 
 
 PUBLIC = (
@@ -31,13 +32,13 @@ NEVER = (
 OPENABLE = ("127.0.0.1", "10.0.0.1", "192.168.1.1", "100.64.0.1", "fd00::1", "::1", "fc00::1")
 
 
-@pytest.mark.parametrize("text", PUBLIC)
+@for_each("text", PUBLIC)
 def test_public_address_is_public(text: str) -> None:
     assert is_public(ip_address(text))
     assert not is_never_allowed(ip_address(text))
 
 
-@pytest.mark.parametrize("text", NOT_PUBLIC)
+@for_each("text", NOT_PUBLIC)
 def test_first_and_last_address_of_a_special_range_are_not_public(text: str) -> None:
     network = ip_network(text)
 
@@ -45,7 +46,7 @@ def test_first_and_last_address_of_a_special_range_are_not_public(text: str) -> 
     assert not is_public(network.broadcast_address)
 
 
-@pytest.mark.parametrize("text", NEVER)
+@for_each("text", NEVER)
 def test_address_of_metadata_is_never_allowed_whatever_it_hides_in(text: str) -> None:
     assert is_never_allowed(ip_address(text))
 

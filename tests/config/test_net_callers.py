@@ -18,6 +18,7 @@ from memory.embedding.embedders import Options
 from memory.embedding.openai_compatible import OpenAICompatible
 from memory.providers.http.provider import HttpProvider
 from tests.config.test_net_hostile import HOSTILE, contacts, resolver
+from tests.support.cases import for_each
 from workflows.engine.errors import ToolFailed
 from workflows.errors import InvalidValue
 from workflows.models import Delivery
@@ -90,8 +91,8 @@ CALLERS: Final[tuple[tuple[Callable[[str], None], tuple[type[Exception], ...]], 
 )
 
 
-@pytest.mark.parametrize(("call", "faults"), CALLERS, ids=[call.__name__ for call, _ in CALLERS])
-@pytest.mark.parametrize("url", HOSTILE)
+@for_each("call, faults", CALLERS, ids=[call.__name__ for call, _ in CALLERS])
+@for_each("url", HOSTILE)
 def test_hostile_url_is_refused_without_contact(
     url: str, call: Callable[[str], None], faults: tuple[type[Exception], ...], contacts: list[Any]
 ) -> None:

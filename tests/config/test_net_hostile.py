@@ -15,6 +15,7 @@ import pytest
 from config import net
 from config.net import transport
 from config.net.allow import AllowList
+from tests.support.cases import for_each
 from tests.support.documents import document, end, node, start
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import Message, ModelRequest, Origin
@@ -107,7 +108,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 REFUSALS = (net.AddressRefused, httpx2.InvalidURL, httpx2.UnsupportedProtocol)
-HTTP_VERSIONS = pytest.mark.parametrize("http2", [False, True], ids=["http1", "http2"])
+HTTP_VERSIONS = for_each("http2", [False, True], ids=["http1", "http2"])
 
 
 class _Contacts:
@@ -152,7 +153,7 @@ def test_corpus_has_its_size() -> None:
 
 
 @HTTP_VERSIONS
-@pytest.mark.parametrize("url", HOSTILE)
+@for_each("url", HOSTILE)
 async def test_hostile_url_is_refused_by_the_client_without_contact(
     url: str, http2: bool, contacts: list[Any]
 ) -> None:
@@ -166,7 +167,7 @@ async def test_hostile_url_is_refused_by_the_client_without_contact(
 
 
 @HTTP_VERSIONS
-@pytest.mark.parametrize("url", HOSTILE)
+@for_each("url", HOSTILE)
 def test_hostile_url_is_refused_by_the_sync_client_without_contact(
     url: str, http2: bool, contacts: list[Any]
 ) -> None:
@@ -226,7 +227,7 @@ async def test_hole_in_the_check_of_urls_is_closed_by_that_of_addresses(
     assert contacts == []
 
 
-@pytest.mark.parametrize("url", HOSTILE)
+@for_each("url", HOSTILE)
 async def test_hostile_url_as_a_models_address_fails_without_contact(
     url: str, contacts: list[Any]
 ) -> None:
@@ -242,7 +243,7 @@ async def test_hostile_url_as_a_models_address_fails_without_contact(
     assert "sk-secret-key" not in failed.value.message
 
 
-@pytest.mark.parametrize("url", HOSTILE)
+@for_each("url", HOSTILE)
 async def test_hostile_url_in_a_workflow_fails_its_node_without_contact(
     url: str, contacts: list[Any]
 ) -> None:
@@ -258,8 +259,7 @@ async def test_hostile_url_in_a_workflow_fails_its_node_without_contact(
     assert not any(address in str(outcome.error) for address in (PUBLIC, "10.0.0.5", "100.64.0.9"))
 
 
-@pytest.mark.parametrize(
-    "url",
+@for_each("url",
     [
         "http://169.254.169.254/", "http://[fe80::1]/", "http://100.100.100.200/",
         "http://metadata.google.internal/", "http://mixedlink.test/", "http://168.63.129.16/",
@@ -280,8 +280,7 @@ async def test_no_entry_of_the_operator_opens_metadata(url: str, contacts: list[
     assert contacts == []
 
 
-@pytest.mark.parametrize(
-    "entry",
+@for_each("entry",
     [
         "169.254.169.254", "169.254.0.0/16", "0.0.0.0/0", "::/0", "fe80::/64", "64:ff9b::/96",
         "127.0.0.1:99999", "127.0.0.1:http", "http://x", "a b", "1.2.3", "10.0.0.0/33", "*",

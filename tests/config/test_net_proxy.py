@@ -17,6 +17,7 @@ from config.env import Env
 from config.net import clients
 from config.net.proxies import Proxy, parse_proxy
 from tests.config.test_net_hostile import HOSTILE, PUBLIC, REFUSALS, resolver
+from tests.support.cases import for_each
 
 
 REFUSAL = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"
@@ -115,7 +116,7 @@ def test_https_asks_for_its_port_and_starts_tls_inside(proxy: FakeProxy) -> None
     assert b"GET" not in b"".join(proxy.seen)
 
 
-@pytest.mark.parametrize("url", HOSTILE)
+@for_each("url", HOSTILE)
 def test_proxy_hears_nothing_of_hostile_addresses(url: str, proxy: FakeProxy) -> None:
     with (
         net.build_sync_client(allow=(), resolver=resolver) as client,

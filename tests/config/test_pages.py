@@ -14,6 +14,7 @@ from config.http.pages import (
     list_rows,
     list_uncounted,
 )
+from tests.support.cases import for_each
 
 
 NUMBERS = list(range(1, 8))
@@ -36,8 +37,8 @@ def read_page(listing: Any, **parameters: Any) -> dict[str, Any]:
     return Pages().paginate_queryset(listing, page, RequestFactory().get("/"))
 
 
-@pytest.mark.parametrize("name", LISTS)
-@pytest.mark.parametrize("limit", [1, 3, 6, 7, 200])
+@for_each("name", LISTS)
+@for_each("limit", [1, 3, 6, 7, 200])
 def test_pages_together_are_the_list(name: str, limit: int) -> None:
     listing, count = LISTS[name]
     pages: list[dict[str, Any]] = []

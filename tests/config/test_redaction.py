@@ -7,12 +7,13 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from config.redaction import MASK, LogRedactor, build_redactor
+from tests.support.cases import for_each
 
 
 CANARY = 'sk-Canary+7/f3=a9&1c0de"ü'
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         CANARY,

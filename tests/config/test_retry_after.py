@@ -2,13 +2,11 @@
 
 import datetime as dt
 
-import pytest
-
 from config import net
+from tests.support.cases import for_each
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
+@for_each("text, seconds",
     [
         ("0", 0), ("7", 7), ("1.5", 1.5), ("86400", 86_400), ("86401", None), ("-1", None), ("nan", None), ("", None),
         ("soon", None), ("Mon, 30 Nov 2026 12:00:30 GMT", 30), ("Mon, 30 Nov 2026 12:00:30 -0000", 30),

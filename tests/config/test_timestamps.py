@@ -6,10 +6,11 @@ import pytest
 from django.utils import timezone
 
 from config.timestamps import find_midnight, to_utc
+from tests.support.cases import for_each
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
+@for_each(
+    "text, found",
     [
         ("2026-11-22T12:00:00+02:00", datetime(2026, 11, 22, 10, tzinfo=UTC)),
         ("1970-01-01T00:00:00+00:00", datetime(1970, 1, 1, tzinfo=UTC)),

@@ -12,6 +12,7 @@ from accounts.tenancy import tenant
 from tests.durability.conftest import Cluster, answer_from_now_on, asked
 from tests.durability.test_rounds import check, make, rounds_of_two, steps
 from tests.fakes.openai_server import Answer, Failure, FakeOpenAI, Request
+from tests.support.cases import for_each
 from tests.support.cast import Cast
 from workflows import selectors
 from workflows.execution.rounds.ranges import divide_rounds
@@ -48,7 +49,7 @@ def count_at_once(cluster: Cluster, run: Run, node: str) -> int:
     return most
 
 
-@pytest.mark.parametrize("limit", range(1, 101))
+@for_each("limit", range(1, 101))
 def test_division_covers_every_round_once_and_keeps_to_the_limit(limit: int) -> None:
     for count in (1, 2, 7, 200, 1000):
         division = divide_rounds(count, limit)

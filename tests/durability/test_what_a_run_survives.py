@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
+from tests.support.cases import for_each
 
 
 HERE = Path(__file__).parent
@@ -16,7 +16,7 @@ def test_page_has_a_row_for_each_of_the_eighteen_failures() -> None:
     assert [int(number) for number, _failure, _tests in ROWS] == list(range(1, 19))
 
 
-@pytest.mark.parametrize(("number", "failure", "tests"), ROWS, ids=[row[0] for row in ROWS])
+@for_each("number, failure, tests", ROWS, ids=[row[0] for row in ROWS])
 def test_tests_of_a_failure_exist(number: str, failure: str, tests: str) -> None:
     named = re.findall(r"`([\w/.]+\.py)::(\w+)`", tests)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.kinds import Widget
 from workflows.engine.language.document import NodeSpec
 from workflows.engine.language.values import ValueType
@@ -18,8 +19,7 @@ def spec(**data: Any) -> NodeSpec:
     return NodeSpec("c", "code", {"code_language": "python3", "code": MAIN, **data})
 
 
-@pytest.mark.parametrize(
-    ("data", "field", "is_error"),
+@for_each("data, field, is_error",
     [
         ({"code_language": "ruby"}, "code_language", False),
         ({"code_language": "javascript", "code": "let a = 1;"}, "code", False),
@@ -78,8 +78,7 @@ def test_form_is_drawn_from_its_own_widgets() -> None:
     assert widgets["outputs"] is Widget.TYPED_OUTPUTS
 
 
-@pytest.mark.parametrize(
-    ("result", "kind", "sentence"),
+@for_each("result, kind, sentence",
     [
         ({}, "string", "Output r is missing."),
         ({"r": "", "x": 1}, "string", "Not all output parameters are validated: x isn't declared."),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.documents import (
     answer,
     change,
@@ -133,7 +134,7 @@ async def test_whole_run_of_nested_containers() -> None:
     assert len({step.key for step in result.steps}) == WHOLE
 
 
-@pytest.mark.parametrize("kept", range(WHOLE + 1))
+@for_each("kept", range(WHOLE + 1))
 async def test_resume_after_any_step_of_any_round_gives_the_same_and_repeats_nothing(
     kept: int,
 ) -> None:

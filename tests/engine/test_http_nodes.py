@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.documents import document, end, node, start
 from workflows.engine.language.document import NodeSpec
 from workflows.engine.nodes.http.http_request import HttpRequestNode
@@ -66,8 +67,7 @@ async def test_list_of_headers_keeps_a_colon_in_a_name_s_value() -> None:
     assert sent(await run(data, q="x: y"))["headers"] == {"A": "x: y"}
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
+@for_each("text, value",
     [
         ('{"a": 1}', {"a": 1}),
         ("{'a': 'it''s'}", None),
@@ -96,7 +96,7 @@ async def test_json_is_repaired_where_it_can_be(text: str, value: Any) -> None:
         assert sent(outcome)["json"] == value
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["", "   ", "just words", "{]", '{"a": 1} and more', '{"a": NaN}', "[" * 5000, '{"a" 1}'],
 )
@@ -109,8 +109,7 @@ async def test_json_that_is_none_fails_before_anything_is_sent(text: str) -> Non
     assert step.error.type == "RequestBodyError"
 
 
-@pytest.mark.parametrize(
-    ("data", "error_type"),
+@for_each("data, error_type",
     [
         ({"url": ""}, "InvalidURLError"),
         ({"url": "ftp://h.test/"}, "InvalidURLError"),

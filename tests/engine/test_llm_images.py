@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.documents import document, end, llm, node, start
 from tests.support.engine import EchoModels
 from workflows.engine.files.local import LocalFiles
@@ -146,8 +147,7 @@ async def test_stored_file_that_no_model_reads_is_named(content: bytes, error: s
     assert result.error == error
 
 
-@pytest.mark.parametrize(
-    ("model", "is_warned"),
+@for_each("model, is_warned",
     [
         ("deepseek-chat", True), ("gpt-3.5-turbo", True), ("openai/gpt-4", True), ("qwen-plus", True),
         ("llama3.1:8b", True), ("mixtral-8x7b", True), ("gpt-4o", False), ("gpt-5-mini", False),

@@ -7,6 +7,7 @@ import pytest
 
 from memory.core.records import StoreParams
 from memory.providers.in_memory import InMemoryProvider
+from tests.support.cases import for_each
 from tests.support.documents import document, end, node, start
 from workflows.engine.language.document import Document
 from workflows.engine.language.validation import validate
@@ -45,7 +46,7 @@ WHICH = [
 ]
 
 
-@pytest.mark.parametrize(("data", "deleted", "left"), WHICH)
+@for_each("data, deleted, left", WHICH)
 async def test_what_key_or_filter_names_is_gone(
     data: dict[str, Any], deleted: int, left: list[str]
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from memory.core.records import StoreParams
 from memory.providers.in_memory import InMemoryProvider
+from tests.support.cases import for_each
 from tests.support.documents import document, end, llm, node, start
 from tests.support.engine import EchoModels
 from workflows.engine.errors import DocumentInvalid
@@ -74,8 +75,8 @@ async def test_newer_is_preferred_where_a_node_asks_for_it(
     assert [[hit["key"] for hit in event.entries] for event in recalled] == [[first]]
 
 
-@pytest.mark.parametrize("kind", ["memory-recall", "memory-retrieval", "llm"])
-@pytest.mark.parametrize("days", [0, -1, 36_501, "soon"])
+@for_each("kind", ["memory-recall", "memory-retrieval", "llm"])
+@for_each("days", [0, -1, 36_501, "soon"])
 def test_days_that_are_none_are_refused_at_their_field(kind: str, days: Any) -> None:
     with pytest.raises(DocumentInvalid) as refused:
         WorkflowRunner(
@@ -117,8 +118,8 @@ async def test_question_that_nothing_meets_is_no_error(kind: str) -> None:
     assert recalled.entries == []
 
 
-@pytest.mark.parametrize("kind", ["memory-recall", "memory-retrieval", "llm", "agent"])
-@pytest.mark.parametrize("min_score", [-0.1, 1.1, "much"])
+@for_each("kind", ["memory-recall", "memory-retrieval", "llm", "agent"])
+@for_each("min_score", [-0.1, 1.1, "much"])
 def test_min_score_that_is_none_is_refused_at_its_field(kind: str, min_score: Any) -> None:
     with pytest.raises(DocumentInvalid) as refused:
         WorkflowRunner(

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.testing.scoring import SCORERS
 
 
-@pytest.mark.parametrize(
-    ("scorer", "answer", "expected", "score"),
+@for_each(
+    "scorer, answer, expected, score",
     [
         ("exact", " hi\n", "hi", 1),
         ("exact", "Hi", "hi", 0),

@@ -1,13 +1,12 @@
 """A remembered value as its person reads it."""
 
-import pytest
-
 from memory.core.records import Json
 from memory.personal import format_value
+from tests.support.cases import for_each
 
 
-@pytest.mark.parametrize(
-    ("value", "words"),
+@for_each(
+    "value, words",
     [
         ("She drinks tea.", "She drinks tea."),
         (1200, "1200"),

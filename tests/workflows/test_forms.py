@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from tests.support.cases import for_each
 from tests.support.documents import document, node
 from workflows.engine.language.document import Document
 from workflows.forms import MAX_DOCUMENT_BYTES, ImportForm, build_input_fields, read_inputs
@@ -17,8 +18,8 @@ def asking(*variables: dict[str, Any]) -> Document:
 NOTHING: dict[str, Any] = {}
 
 
-@pytest.mark.parametrize(
-    ("variable", "typed", "read"),
+@for_each(
+    "variable, typed, read",
     [
         ({"type": "string"}, {"v": "hello"}, {"v": "hello"}),
         ({"type": "string"}, {"v": " spaces stay "}, {"v": " spaces stay "}),
@@ -55,8 +56,8 @@ def test_typed_text_is_read_as_its_variable_wants_it(
     assert read_inputs(asking({"variable": "v", **variable}), typed) == read
 
 
-@pytest.mark.parametrize(
-    ("variable", "last", "shown"),
+@for_each(
+    "variable, last, shown",
     [
         ({"type": "text-input", "default": "d"}, "given", "given"),
         ({"type": "text-input", "default": "d"}, None, "d"),

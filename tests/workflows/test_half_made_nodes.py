@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from django.utils import translation
 
+from tests.support.cases import for_each
 from workflows.engine.kind_examples import build_example_data
 from workflows.engine.language.document import Document, Mode, NodeSpec
 from workflows.engine.language.problems import Problem
@@ -68,7 +68,7 @@ def list_problems(name: str) -> list[Problem]:
     return [*found.values()]
 
 
-@pytest.mark.parametrize("name", sorted({kind.name for kind in KINDS.values()}))
+@for_each("name", sorted({kind.name for kind in KINDS.values()}))
 def test_problems_of_a_half_made_node_are_said_in_the_words_of_its_form(name):
     for problem in list_problems(name):
         assert not RAW.search(problem.message), problem
@@ -84,8 +84,8 @@ def find(name: str, **data: Any) -> list[tuple[str, str | None]]:
     return [(problem.message, problem.field) for problem in problems]
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "expected"),
+@for_each(
+    "name, data, expected",
     [
         (
             "assigner",

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.files.shown import ShownFile
 from workflows.templatetags.markdown_text import render_answer
 
@@ -14,8 +15,8 @@ LINK = f"/files/{OWN}/?token=signed:by-us_1"
 PICTURE = ShownFile(OWN, "cat.png", f"/files/{OWN}/", 1234, has_picture=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "html"),
+@for_each(
+    "text, html",
     [
         ("One\ntwo", "<p>One<br>\ntwo</p>\n"),
         ("# Plan", "<h4>Plan</h4>\n"),

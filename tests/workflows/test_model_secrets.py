@@ -1,8 +1,7 @@
 """A key goes where it was meant for, and nowhere else."""
 
-import pytest
-
 from config.encryption.crypto import encrypt
+from tests.support.cases import for_each
 from workflows.execution.ports.models import load_config
 from workflows.models import Credential, ModelProvider
 from workflows.models.provider import ProviderKind
@@ -17,8 +16,8 @@ def provider(base_url: str, hosts: str) -> ModelProvider:
     return ModelProvider(kind=kind, name="openai", base_url=base_url, credential=credential)
 
 
-@pytest.mark.parametrize(
-    ("base_url", "hosts", "goes"),
+@for_each(
+    "base_url, hosts, goes",
     [
         ("https://api.example.com/v1", "api.example.com", True),
         ("https://API.example.com/v1", "api.EXAMPLE.com", True),

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-import pytest
 from django.utils import translation
 
+from tests.support.cases import for_each
 from tests.support.documents import document, node, start
 from workflows.engine.language.document import Mode
 from workflows.engine.language.problems import Problem
@@ -30,12 +30,12 @@ def chinese(message: str, code: str = "some.code") -> str:
         return describe_problem(Problem(code, message))
 
 
-@pytest.mark.parametrize("code", sorted(CODES))
+@for_each("code", sorted(CODES))
 def test_every_code_of_the_engine_has_words(code):
     assert code in SENTENCES_BY_CODE
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
+@for_each("sentence", SENTENCES)
 def test_every_sentence_is_read_back_and_said_in_chinese(sentence):
     said = re.sub(r"%\((\w+)\)s", r"x\1", sentence)
 

@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from tests.factories.workflows import document, make_workflow
+from tests.support.cases import for_each
 from tests.support.markup import markup_of
 from workflows.engine.language.problems import Problem
 from workflows.templatetags.problems import (
@@ -36,7 +37,7 @@ def test_problem_is_said_in_the_language_with_its_details(language, problem, exp
     assert shown == expected
 
 
-@pytest.mark.parametrize("code", sorted(SENTENCES_BY_CODE))
+@for_each("code", sorted(SENTENCES_BY_CODE))
 def test_every_sentence_is_another_one_in_chinese(code):
     problem = Problem(code, "details")
 
@@ -48,8 +49,8 @@ def test_every_sentence_is_another_one_in_chinese(code):
 TITLES = {"n3": "Think", "start": "Begin", "there": "Elsewhere"}
 
 
-@pytest.mark.parametrize(
-    ("said", "shown"),
+@for_each(
+    "said, shown",
     [
         ("n3 has no output text", "Think has no output text"),
         (

@@ -6,6 +6,7 @@ import pytest
 from django.utils import translation
 from django.utils.translation import gettext
 
+from tests.support.cases import for_each
 from workflows.engine.errors import ModelNeeded, VariableNotFound
 from workflows.engine.foreign_kinds.placeholders import Placeholder
 from workflows.engine.language.document import NodeSpec
@@ -19,8 +20,8 @@ from workflows.views.runs.events import translate_event
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
-@pytest.mark.parametrize(
-    ("message", "expected"),
+@for_each(
+    "message, expected",
     [
         (
             "ollama is not responding at its base URL. Is it running?",

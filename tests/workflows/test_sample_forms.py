@@ -2,9 +2,9 @@
 
 import re
 
-import pytest
 from django.utils import translation
 
+from tests.support.cases import for_each
 from workflows.engine.initial_values import collect_initial_data
 from workflows.engine.language.dsl import load_document
 from workflows.engine.nodes import build_kinds
@@ -16,8 +16,8 @@ from workflows.samples.wording import FOLDER
 FORMS = [sample for sample in SAMPLES if not sample.is_chat]
 
 
-@pytest.mark.parametrize("language", ["en", "zh-hans"])
-@pytest.mark.parametrize("sample", FORMS, ids=lambda sample: sample.slug)
+@for_each("language", ["en", "zh-hans"])
+@for_each("sample", FORMS, ids=lambda sample: sample.slug)
 def test_form_of_a_sample_is_filled_so_that_it_can_be_run_at_once(sample, language):
     with translation.override(language):
         document = load_document(sample.source).document

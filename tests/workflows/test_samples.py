@@ -15,6 +15,7 @@ from accounts.personas import make_persona_id
 from accounts.tenancy import tenant
 from memory.providers.in_memory import InMemoryProvider
 from memory.public import MemoryCaller, MemoryFault, recall, remember
+from tests.support.cases import for_each
 from tests.support.engine import JinjaHere
 from workflows.engine.geometry import compute_note_shape, compute_shape
 from workflows.engine.language.dsl import load_document
@@ -66,7 +67,7 @@ async def given(runner: WorkflowRunner, *, person: str = "ana", talk: str = "c1"
     return result.outputs
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.slug)
+@for_each("sample", SAMPLES, ids=lambda sample: sample.slug)
 def test_sample_has_no_problems_and_four_lines(sample):
     loaded = load_document(sample.source)
     problems = list(validate(loaded.document, build_kinds()))
@@ -204,9 +205,7 @@ async def test_case_that_claims_a_recall_has_one_by_its_recall_node(sample, lang
     assert [claim for claim in claimed if not claim[2]] == []
 
 
-@pytest.mark.parametrize(
-    "sample", [s for s in SAMPLES if s.slug != "exchange"], ids=lambda sample: sample.slug
-)
+@for_each("sample", [s for s in SAMPLES if s.slug != "exchange"], ids=lambda sample: sample.slug)
 def test_cards_do_not_touch_and_wires_run_to_the_right(sample):
     document = load_document(sample.source).document
     boxes = {node.parent for node in document.nodes if node.parent}
@@ -249,7 +248,7 @@ _KEPT = {
 }
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.slug)
+@for_each("sample", SAMPLES, ids=lambda sample: sample.slug)
 def test_copy_in_chinese_is_chinese_throughout(sample):
     english, _cases, _memories = spoken(sample, "en")
     document, cases, memories = spoken(sample, "zh-hans")

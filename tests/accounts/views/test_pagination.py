@@ -9,12 +9,13 @@ from django.test import RequestFactory
 
 from accounts.views import pagination
 from tests.factories.workflows import make_workflow, within
+from tests.support.cases import for_each
 from tests.support.cast import Person
 from workflows.models import Workflow
 
 
-@pytest.mark.parametrize(
-    ("text", "offset"),
+@for_each(
+    "text, offset",
     [
         ("0", 0),
         ("30", 30),

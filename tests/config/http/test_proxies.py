@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from config.http.proxies import TrustedProxies, find_network
+from tests.support.cases import for_each
 
 
 PROXIES = ("127.0.0.1", "10.0.0.0/8", "fd00::/8")
@@ -31,8 +32,8 @@ def ask(peer: str | None, *headers: tuple[str, str]) -> dict[str, Any]:
 FOR = "x-forwarded-for"
 
 
-@pytest.mark.parametrize(
-    ("peer", "forwarded", "client"),
+@for_each(
+    "peer, forwarded, client",
     [
         ("203.0.113.5", ["198.51.100.7"], "203.0.113.5"),  # a client that writes the header itself
         ("127.0.0.1", ["198.51.100.7"], "198.51.100.7"),

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.http.strict_json import MAX_DEPTH, MAX_DIGITS, NotStrictJson, loads
+from tests.support.cases import for_each
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
@@ -24,8 +25,8 @@ def test_loads_what_json_can_say_is_read_as_it_is(value):
     assert loads(json.dumps(value).encode()) == value
 
 
-@pytest.mark.parametrize(
-    ("body", "why"),
+@for_each(
+    "body, why",
     [
         (b'{"a": 1, "a": 2}', "appears twice"),
         (b'{"outer": {"a": 1, "b": 2, "a": 3}}', "appears twice"),

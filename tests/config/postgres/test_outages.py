@@ -5,6 +5,7 @@ from psycopg_pool import PoolTimeout
 
 from config.postgres import outages
 from config.postgres.outages import is_outage, retry_during_outage
+from tests.support.cases import for_each
 
 
 def wrap(error: Exception) -> django.db.OperationalError:
@@ -14,8 +15,8 @@ def wrap(error: Exception) -> django.db.OperationalError:
     return wrapped
 
 
-@pytest.mark.parametrize(
-    ("error", "expected"),
+@for_each(
+    "error, expected",
     [
         (psycopg.OperationalError("the connection is lost"), True),
         (psycopg.errors.AdminShutdown(), True),

@@ -18,6 +18,7 @@ from tests.engine.agent.scripted import (
     run_agent,
     tool_entries,
 )
+from tests.support.cases import for_each
 from tests.support.documents import answer, document, node, start
 from tests.support.movable_time import movable_time
 from workflows.engine.errors import ModelFailed, ToolFailed, UnofferedToolCall
@@ -142,8 +143,7 @@ def fail() -> None:
     raise ToolFailed("The server is down")
 
 
-@pytest.mark.parametrize(
-    ("tool_call", "told"),
+@for_each("tool_call, told",
     [
         (call("fail"), "The server is down"),
         (call("refuse"), "Not with me"),

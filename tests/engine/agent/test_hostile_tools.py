@@ -11,6 +11,7 @@ from memory.core.records import StoreParams
 from memory.providers.in_memory import InMemoryProvider
 from tests.engine.agent.scripted import ScriptedModel, Tools, build_runner, call, run_agent
 from tests.engine.agent.test_memory import list_entries
+from tests.support.cases import for_each
 from tests.support.movable_time import movable_time
 from tests.support.process_use import measure_growth
 from tests.support.steps import count_steps
@@ -192,7 +193,7 @@ async def test_tool_that_never_answers_ends_with_the_time_of_the_agent() -> None
 # -- what a model may be talked into writing -------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [
         "[" * 90_000,

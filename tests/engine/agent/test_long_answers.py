@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.processor_time import limit_cpu
 from workflows.engine.nodes.agent.answer_stream import SilentStream
 from workflows.engine.nodes.agent.model_answer import ModelAnswer, receive_answer
@@ -38,8 +39,8 @@ async def test_answer_is_searched_for_its_end_once(text: str) -> None:
     assert received.strip() == whole.strip()
 
 
-@pytest.mark.parametrize("size", [1, 3, 7, 1000])
-@pytest.mark.parametrize(
+@for_each("size", [1, 3, 7, 1000])
+@for_each(
     "text",
     [
         f"{'x' * 500}\n  **Observation:** made up",

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from memory.core.records import MemoryQuery
 from memory.providers.in_memory import InMemoryProvider
 from tests.engine.agent.scripted import MODEL, ScriptedModel, Tools, answer_wait, call
 from tests.engine.agent.test_todo import step
+from tests.support.cases import for_each
 from tests.support.documents import document, end, node, start
 from workflows.engine.errors import ToolFailed
 from workflows.engine.language.document import Document
@@ -235,8 +234,8 @@ async def test_merged_workflow_itself_is_a_function() -> None:
     assert "of desktop" in call_record["result"]
 
 
-@pytest.mark.parametrize(
-    ("written", "is_called"),
+@for_each(
+    "written, is_called",
     [
         ("desktop.create_excel_document", True),
         ("Desktop_Create-Excel Document", True),

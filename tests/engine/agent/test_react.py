@@ -5,12 +5,13 @@ import json
 import pytest
 
 from tests.engine.agent.scripted import ScriptedModel, Tools, build_runner, collect, run_agent
+from tests.support.cases import for_each
 from workflows.engine.nodes.agent.react_text import ReactStep, parse_step
 from workflows.engine.runtime.step_records import RunStatus
 from workflows.engine.tool_calls import ToolCall
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         'Thought: look\nAction:\n```json\n{"action": "search", "action_input": {"query": "Paris"}}\n```',

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.processor_time import limit_cpu
 from workflows.engine.nodes.agent.todo_actions import build_arguments, parse_actions
 from workflows.engine.nodes.agent.todo_text import (
@@ -16,8 +17,7 @@ from workflows.engine.nodes.agent.todo_text import (
 from workflows.engine.tool_calls import ToolSpec
 
 
-@pytest.mark.parametrize(
-    ("text", "todos"),
+@for_each("text, todos",
     [
         ("决策：需要TODO工作流\nTODO列表:\n1. 询问\n2. 创建\n", ("询问", "创建")),
         ("TODO列表：\n１．询问\n２、创建", ("询问", "创建")),
@@ -62,8 +62,7 @@ def test_list_without_its_header_is_one_of_todos_only_if_it_repeats_the_task() -
     assert parse_todos(answer, "Which two steps make a table?") == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "completion"),
+@for_each("text, completion",
     [
         ("0.3", 0.3), ("０．３", 0.3), ("30%", 0.3), ("30％", 0.3), ("3/10", 0.3), ("30", 0.3),
         ("[0.8]", 0.8), ("**0.5**（估计）", 0.5), ("约 0.5", 0.5), ("1", 1.0), ("已完成", 1.0),
@@ -75,8 +74,7 @@ def test_completion(text: str, completion: float | None) -> None:
     assert parse_completion(text) == completion
 
 
-@pytest.mark.parametrize(
-    ("text", "report"),
+@for_each("text, report",
     [
         ("完成度评估: 0.5\n执行动作: [询问用户:什么?]\n下一步建议: 等待\n笔记: 已询问",
          StepReport(0.5, "[询问用户:什么?]", "等待", "已询问")),
@@ -101,7 +99,7 @@ EXCEL = ToolSpec("create_excel", "", {
 DATA = [{"a": "x:y]"}, {"a": 2}]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         f"[create_excel:t.xlsx:{json.dumps(DATA)}]",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.engine.editing.gestures import KINDS, context
+from tests.support.cases import for_each
 from tests.support.engine import EchoModels, run_plan
 from workflows.engine.editing import InMemoryStore, perform, read_ops
 from workflows.engine.geometry import list_source_handles
@@ -97,8 +98,8 @@ def list_problems(store: InMemoryStore) -> list[Problem]:
     return [each for each in problems if each.code not in ("branch.open", "container.empty")]
 
 
-@pytest.mark.parametrize("mode", [Mode.CHAT, Mode.WORKFLOW])
-@pytest.mark.parametrize("name", sorted({kind.name for kind in KINDS.values()}))
+@for_each("mode", [Mode.CHAT, Mode.WORKFLOW])
+@for_each("name", sorted({kind.name for kind in KINDS.values()}))
 def test_added_node_has_no_problems_behind_any_other(mode: Mode, name: str) -> None:
     offered = list_added_kinds(mode)
     if name not in {kind.name for kind in offered}:
@@ -153,8 +154,8 @@ def run(store: InMemoryStore, mode: Mode) -> dict[str, Any]:
     return dict(result.outputs)
 
 
-@pytest.mark.parametrize(
-    ("mode", "name", "edge"),
+@for_each(
+    "mode, name, edge",
     [(mode, *each) for mode in (Mode.CHAT, Mode.WORKFLOW) for each in iter_insertions(mode)],
 )
 def test_workflow_still_answers_with_a_node_inserted_into_an_edge(

@@ -5,6 +5,7 @@ import zipfile
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.files.media_types import (
     clean_name,
     detect_type,
@@ -28,8 +29,7 @@ def zipped(**entries: str) -> bytes:
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("content", "name", "media_type", "kind", "extension"),
+@for_each("content, name, media_type, kind, extension",
     [
         (PNG, "a.png", "image/png", "image", ".png"),
         (PNG, "a.pdf", "image/png", "image", ".png"),

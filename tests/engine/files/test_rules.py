@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.documents import document, node
 from workflows.engine.errors import InputRejected
 from workflows.engine.files.rules import read_message_rules
@@ -31,8 +32,8 @@ def check(variable: dict[str, Any], value: Any) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize(
-    ("variable", "value", "message"),
+@for_each(
+    "variable, value, message",
     [
         ({}, file(), ""),
         ({"allowed_file_types": ["document", "image"]}, file(), ""),

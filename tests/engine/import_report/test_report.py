@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.import_report.documents import FORECAST, build_inventory, code, llm, load
+from tests.support.cases import for_each
 from tests.support.processor_time import measure_cpu
 from workflows.engine.import_report.building import build_report
 from workflows.engine.import_report.data_sets import arrange_knowledge_bases
@@ -79,7 +80,7 @@ FINDINGS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("nodes", "expected"), [case[1:] for case in FINDINGS],
+@for_each("nodes, expected", [case[1:] for case in FINDINGS],
                          ids=[case[0] for case in FINDINGS])  # fmt: skip
 def test_report_finds_what_is_missing(nodes, expected):
     result = report(*[dict(node) for node in nodes])
@@ -136,7 +137,7 @@ DATA_SETS = [
 ]
 
 
-@pytest.mark.parametrize(("nodes", "missing"), [case[1:] for case in DATA_SETS],
+@for_each("nodes, missing", [case[1:] for case in DATA_SETS],
                          ids=[case[0] for case in DATA_SETS])  # fmt: skip
 def test_data_set_is_there_if_every_node_has_a_knowledge_base_for_it(nodes, missing):
     inventory = replace(build_inventory(), find_knowledge_base=lambda name: KNOWN.get(name, ""))
@@ -264,7 +265,7 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize("data", MALFORMED)
+@for_each("data", MALFORMED)
 def test_malformed_data_is_no_exception(data):
     document = load(dict(data), dependencies=[1, {"value": 2}, {"value": {"repo": []}}])
 

@@ -9,6 +9,7 @@ import pytest
 from memory.core.records import StoreParams, Tier
 from memory.providers.in_memory import InMemoryProvider
 from tests.engine.language.test_untrusted import SYSTEM, WEB, Page
+from tests.support.cases import for_each
 from tests.support.documents import (
     answer,
     assign,
@@ -43,7 +44,7 @@ TEXT = "Tea opens at nine"
 # -- every kind ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@for_each("kind", KINDS.values(), ids=KINDS)
 def test_node_of_every_kind_that_reads_outside_text_in_any_field_has_untrusted_outputs(
     kind: AnyKind,
 ) -> None:
@@ -55,7 +56,7 @@ def test_node_of_every_kind_that_reads_outside_text_in_any_field_has_untrusted_o
             assert "n" in flow.find_untrusted(), (kind.name, name, value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kind",
     [kind for kind in KINDS.values() if kind.execution is Execution.PLAIN],
     ids=lambda kind: kind.name,
@@ -179,7 +180,7 @@ def list_tiers(memory: InMemoryProvider) -> list[tuple[Tier, Any]]:
     return [(e.tier, e.metadata.get("origin")) for e in memory.living("user:mia").values()]
 
 
-@pytest.mark.parametrize("way", [*COPIES, *CHOICES])
+@for_each("way", [*COPIES, *CHOICES])
 async def test_what_outside_text_reaches_or_chose_waits_for_a_review(way: str) -> None:
     memory = InMemoryProvider()
 

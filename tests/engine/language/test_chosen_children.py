@@ -9,6 +9,7 @@ from memory.providers.in_memory import InMemoryProvider
 from tests.engine.agent.scripted import MODEL, ScriptedModel, call
 from tests.engine.language.test_carried_marks import TEXT, build, chain, keep, list_tiers
 from tests.engine.language.test_untrusted import SYSTEM, WEB, Page
+from tests.support.cases import for_each
 from tests.support.documents import branch, document, end, node, start, template
 from tests.support.engine import JinjaHere
 from workflows.engine.language.document import Document, NodeSpec
@@ -194,8 +195,8 @@ READERS: dict[str, tuple[NodeSpec, list[str], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("files", "expected"), [([IMAGE], WAITS), ([], STORED)])
-@pytest.mark.parametrize("kind", READERS)
+@for_each("files, expected", [([IMAGE], WAITS), ([], STORED)])
+@for_each("kind", READERS)
 async def test_what_a_model_reads_out_of_an_image_waits_for_a_review(
     kind: str, files: list[Any], expected: tuple[Tier, Any]
 ) -> None:

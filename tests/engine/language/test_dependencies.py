@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.documents import (
     answer,
     document,
@@ -187,8 +188,7 @@ def test_reach_item_of_a_list_is_of_the_lists_element_type():
     assert types(doc, "inner", "each") == {"item": "string", "index": "number"}
 
 
-@pytest.mark.parametrize(
-    ("inner", "result", "data", "expected"),
+@for_each("inner, result, data, expected",
     [
         (template("inner", ""), ["inner", "output"], {}, "array[string]"),
         (template("inner", ""), ["each", "index"], {}, "array[number]"),

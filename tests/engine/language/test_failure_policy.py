@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.documents import node
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Json, NodeSpec
@@ -13,8 +14,8 @@ from workflows.views.editor.inspector.policy import build_retry_field
 DEFAULTS = Retry(max_retries=4, interval_ms=250, backoff=Backoff.JITTER)
 
 
-@pytest.mark.parametrize(
-    ("written", "retry"),
+@for_each(
+    "written, retry",
     [
         ({"retry_enabled": True}, DEFAULTS),
         ({"retry_enabled": True, "max_retries": 1}, Retry(1, 250, Backoff.JITTER)),

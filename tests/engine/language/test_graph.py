@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import for_each
 from tests.support.steps import check_growth, count_steps
 from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec
 from workflows.engine.language.graph import Graph
@@ -104,7 +105,7 @@ def test_containers_that_hold_each_other_end():
     assert subject.list_inside("a") == {"a", "b"}
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_is_visible_says_what_visible_from_lists(seed):
     rng = random.Random(seed)
     names = [f"n{i}" for i in range(14)]

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.processor_time import limit_cpu
 from workflows.engine.language.json_schema import (
     find_schema_error,
@@ -22,8 +23,8 @@ PERSON = {
 }
 
 
-@pytest.mark.parametrize(
-    ("value", "schema", "complaint"),
+@for_each(
+    "value, schema, complaint",
     [
         ({"name": "N", "age": 3, "tags": ["a"]}, PERSON, None),
         ({"name": "N", "age": 3.0}, PERSON, None),
@@ -68,8 +69,8 @@ TREE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("value", "schema", "errors"),
+@for_each(
+    "value, schema, errors",
     [
         ({"code": "AB", "next": {"code": "CD"}}, TREE, []),
         (

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from tests.support.cases import for_each
 from workflows.engine.language.simple_jinja import parse_plain_template
 
 
@@ -21,7 +22,7 @@ INPUTS = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     "source",
     [
         "",
@@ -47,7 +48,7 @@ def test_plain_template_renders_as_jinja_does(source):
     assert plain.render(INPUTS) == JINJA.from_string(source).render(INPUTS)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "source",
     [
         "{% if s %}x{% endif %}",

@@ -1,5 +1,6 @@
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import Document, Mode, NodeSpec
 from workflows.engine.language.start_form import (
@@ -53,7 +54,7 @@ ACCEPTED = [
 ]
 
 
-@pytest.mark.parametrize(("variable", "given", "expected"), ACCEPTED)
+@for_each("variable, given, expected", ACCEPTED)
 def test_check_inputs_fitting_value_is_taken(variable, given, expected):
     values = checked(given, **variable)
 
@@ -85,7 +86,7 @@ REJECTED = [
 ]
 
 
-@pytest.mark.parametrize(("variable", "given", "message"), REJECTED)
+@for_each("variable, given, message", REJECTED)
 def test_check_inputs_other_value_is_rejected(variable, given, message):
     with pytest.raises(InputRejected, match=message):
         checked(given, **variable)

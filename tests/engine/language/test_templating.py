@@ -1,7 +1,7 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import for_each
 from workflows.engine.language.templating import Template, list_references, render_text
 from workflows.engine.language.variables import VariablePool
 
@@ -35,7 +35,7 @@ def pool_with(value):
     return pool
 
 
-@pytest.mark.parametrize(("value", "text", "markdown"), RENDERINGS)
+@for_each("value, text, markdown", RENDERINGS)
 def test_render_value_both_ways(value, text, markdown):
     template = Template.of("<{{#n.v#}}>")
 
@@ -51,7 +51,7 @@ def test_render_inserted_text_is_not_interpolated_again():
     assert render_text("{{#n.v#}}", pool_with("{{#n.v#}}")) == "{{#n.v#}}"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "source",
     [
         "{{#sys#}}",

@@ -9,6 +9,7 @@ import pytest
 
 from memory.core.records import Tier
 from memory.providers.in_memory import InMemoryProvider
+from tests.support.cases import for_each
 from tests.support.documents import (
     assign,
     document,
@@ -134,7 +135,7 @@ STORES = [
 AT = {"user": "user:mia", "global": "global:wiki", "conversation": "conv:c1"}
 
 
-@pytest.mark.parametrize(("scope", "data", "text", "expected"), STORES)
+@for_each("scope, data, text, expected", STORES)
 async def test_what_a_store_remembers_of_the_web(
     scope: str, data: dict[str, Any], text: str, expected: tuple[bool, Tier, list[str] | None]
 ) -> None:
@@ -272,8 +273,8 @@ def _ways(scope: str) -> dict[str, list[Any]]:
     }
 
 
-@pytest.mark.parametrize("scope", ["user", "global", "conversation"])
-@pytest.mark.parametrize("way", _ways("user"))
+@for_each("scope", ["user", "global", "conversation"])
+@for_each("way", _ways("user"))
 async def test_what_memory_brings_back_of_the_web_waits_again(scope: str, way: str) -> None:
     """security §5.4: a memory is no way round the review."""
     memory = InMemoryProvider()

@@ -1,5 +1,6 @@
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.errors import ValueMismatch
 from workflows.engine.language.values import (
     ValueType,
@@ -17,8 +18,8 @@ from workflows.engine.language.values import (
 FILE = {"type": "image", "transfer_method": "remote_url", "remote_url": "https://x/a.png"}
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
+@for_each(
+    "value, expected",
     [
         (None, "none"),
         (True, "boolean"),
@@ -65,8 +66,8 @@ def test_parse_type_any_spelling_gives_canonical(text, expected):
     assert parse_type(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("value", "kind", "expected"),
+@for_each(
+    "value, kind, expected",
     [
         (True, "number", False),
         (True, "integer", False),
@@ -112,8 +113,8 @@ def test_parse_constant_text_becomes_value(value, kind, expected):
     assert parse_constant(value, ValueType(kind)) == expected
 
 
-@pytest.mark.parametrize(
-    ("value", "kind"),
+@for_each(
+    "value, kind",
     [
         ("twelve", "number"),
         ("nan", "number"),
@@ -141,8 +142,8 @@ def test_file_attribute_old_names_are_found():
     assert get_file_attribute(FILE, "size") is None
 
 
-@pytest.mark.parametrize("name", ["transfer_method", "type"])
-@pytest.mark.parametrize("value", [[], {}, None, 3])
+@for_each("name", ["transfer_method", "type"])
+@for_each("value", [[], {}, None, 3])
 def test_object_whose_file_properties_are_no_text_is_no_file(name, value):
     file = {"transfer_method": "remote_url", "type": "image"}
 

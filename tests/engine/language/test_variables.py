@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import for_each
 from workflows.engine.errors import VariableNotFound
 from workflows.engine.language.variables import MISSING, VariablePool
 
@@ -19,8 +20,8 @@ def pool():
     return filled
 
 
-@pytest.mark.parametrize(
-    ("selector", "expected"),
+@for_each(
+    "selector, expected",
     [
         (["sys", "query"], "Q"),
         (["env", "key"], "E"),

@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 
 from config.env import ROOT
+from tests.support.cases import for_each
 from workflows.engine.appearance import Appearance
 from workflows.engine.foreign_kinds.placeholders import FOREIGN_KINDS
 from workflows.engine.kinds import AnyKind
@@ -26,7 +27,7 @@ def test_kind_has_texts_and_a_place_in_the_palette(kind: AnyKind) -> None:
     assert kind.group in {"flow", "ai", "memory", "logic", "data", "tools"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "shown", list(dict.fromkeys(KNOWN_KINDS.values())), ids=lambda shown: type(shown).__name__
 )
 def test_icon_is_drawn_and_family_has_a_colour(shown: Appearance) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.engine.nodes.http.hostile import TEXTS
+from tests.support.cases import for_each
 from tests.support.documents import document, end, node, start
 from tests.support.steps import count_steps
 from workflows.engine.kinds import Kinds
@@ -48,8 +49,7 @@ def build_runner(data: Mapping[str, Any], *tools: Any) -> WorkflowRunner:
     return WorkflowRunner(made, tools=tools, http=http, checked=True)
 
 
-@pytest.mark.parametrize(
-    ("data", "reference"),
+@for_each("data, reference",
     [
         ({"provider_type": "builtin", "provider_id": "time", "tool_name": "current_time"},
          ToolReference("builtin", "current_time")),
@@ -107,8 +107,7 @@ def test_every_tool_of_dify_that_documents_may_name_exists() -> None:
     assert tools == {name for names in KNOWN.values() for name in names}
 
 
-@pytest.mark.parametrize(
-    ("data", "text"),
+@for_each("data, text",
     [
         ({"provider_id": "maths", "tool_name": "eval_expression",
           "tool_parameters": {"expression": {"type": "mixed", "value": "{{#start.q#}} + 1"}}}, "3"),
@@ -189,7 +188,7 @@ async def test_xworkflow_s_arguments_are_filled_in_at_every_depth() -> None:
     assert (await run(data, tool, q="x")).outputs["json"] == [{"a": ["x", 1]}]
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@for_each("text", TEXTS)
 async def test_object_that_an_author_writes_as_text_keeps_its_members(text: str) -> None:
     given: list[Any] = []
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.engine import PythonHere, run_plan
 from workflows.engine.language.dsl import dump_document, load_document
 from workflows.engine.language.validation import validate
@@ -30,8 +31,7 @@ def end(**selectors: list[str]) -> dict[str, Any]:
 START = node("start", "start", variables=[{"variable": "items", "type": "array[any]"}])
 
 
-@pytest.mark.parametrize(
-    ("operation", "items", "settings", "result"),
+@for_each("operation, items, settings, result",
     [
         ("sort", [3, 1, 2], {}, [1, 2, 3]),
         ("sort", [{"v": 1}, {"v": 3}, {"v": 2}], {"sort_key": "v", "sort_order": "desc"},
@@ -77,8 +77,7 @@ def body(**outputs: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("operation", "items", "outputs", "settings", "result"),
+@for_each("operation, items, outputs, settings, result",
     [
         ("filter", [1, 2, 3, 4], {"keep": "item % 2 == 0"}, {}, [2, 4]),
         ("filter", [1, 2, 3, 4], {"keep": "item % 2 == 0"}, {"parallel": True}, [2, 4]),

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.documents import assign, branch, document, end, llm, node, start, template
 from tests.support.engine import ports, run_plan
 from tests.support.movable_time import movable_time
@@ -242,7 +243,7 @@ def busy_document():
     return document(nodes, edges, conversation={"v": ("array[string]", ["first"])})
 
 
-@pytest.mark.parametrize("kept", range(8))
+@for_each("kept", range(8))
 async def test_resume_after_any_step_gives_the_same_and_repeats_nothing(kept: int) -> None:
     whole = await run_plan(busy_document(), inputs={"q": "x"}, plugins=[Nap(0)])
     nap, journal = Nap(0), ListJournal()

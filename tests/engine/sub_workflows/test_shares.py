@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.errors import LimitReached
 from workflows.engine.ports import Usage
 from workflows.engine.sub_workflows.shares import Account, Amount, LocalShares, Share, reserve
@@ -16,8 +17,8 @@ TOKENS = Share("tokens", SpendingLimits(max_tokens=100))
 UNKNOWN = Amount()
 
 
-@pytest.mark.parametrize(
-    ("spent", "reserved", "amount", "expected"),
+@for_each(
+    "spent, reserved, amount, expected",
     [
         (0.0, [], Amount(10, 0.25), 0.25),
         (0.0, [0.5], Amount(10, 0.5), 0.5),

@@ -4,6 +4,7 @@ import pytest
 
 from memory.logic.provider_port import ProviderPort
 from memory.providers.in_memory import InMemoryProvider
+from tests.support.cases import for_each
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.dsl import load_document
 from workflows.engine.runtime.runner import WorkflowRunner
@@ -34,8 +35,8 @@ FACTS = Facts(
 )
 
 
-@pytest.mark.parametrize(
-    ("of", "operator", "value", "ok"),
+@for_each(
+    "of, operator, value, ok",
     [
         ("output.answer", "contains", "peanuts", True),
         ("output.answer", "contains", "cheese", False),

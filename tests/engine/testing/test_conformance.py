@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.code import CODE
 from tests.support.engine import JinjaHere
 from workflows.engine.nodes import build_kinds
@@ -45,7 +46,7 @@ def _built() -> list[ConformanceCase]:
 
 
 @pytest.mark.skipif(not SUITE.is_dir(), reason="no ../shared/conformance beside the checkout")
-@pytest.mark.parametrize("case", _built(), ids=lambda case: case.id)
+@for_each("case", _built(), ids=lambda case: case.id)
 async def test_case_of_the_reference_suite_passes(case: ConformanceCase) -> None:
     verdict = await evaluate_case(case, InProcessBackend(templates=JinjaHere(), code=CODE), KINDS)
 

@@ -3,12 +3,13 @@
 import pytest
 
 from tests.engine.tools.conftest import CallTool
+from tests.support.cases import for_each
 from tests.support.steps import count_steps
 from workflows.engine.tools import calculator
 
 
-@pytest.mark.parametrize(
-    ("expression", "text"),
+@for_each(
+    "expression, text",
     [
         ("1 + 2 * 3", "7"),
         ("0.1 + 0.2", "0.3"),
@@ -42,8 +43,8 @@ async def test_result_is_data_too(call: CallTool) -> None:
     assert (await call("calculator", expression="1 / 4")).data == ({"result": 0.25},)
 
 
-@pytest.mark.parametrize(
-    ("expression", "reason"),
+@for_each(
+    "expression, reason",
     [
         ("1 / 0", "divides by zero"),
         ("0 ** -1", "divides by zero"),

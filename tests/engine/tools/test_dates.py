@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from tests.engine.tools.conftest import CallTool
+from tests.support.cases import for_each
 
 
 BERLIN = "Europe/Berlin"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "moment"),
+@for_each("arguments, moment",
     [
         ({}, "2026-03-28T11:30:00+00:00"),
         ({"time_zone": "Asia/Shanghai"}, "2026-03-28T19:30:00+08:00"),
@@ -57,8 +57,8 @@ async def test_difference(
     assert (result.text, result.data[0]["seconds"]) == (text, seconds)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
+@for_each(
+    "arguments, reason",
     [
         ({"time_zone": "Mars/Olympus"}, "There is no time zone 'Mars/Olympus'"),
         ({"time_zone": "../../etc/passwd"}, "There is no time zone"),

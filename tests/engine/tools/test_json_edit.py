@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.tool_calls import ToolReference
 from workflows.engine.tools.port import LocalTools
 
@@ -34,7 +35,7 @@ async def call(name: str, **arguments: Any) -> Any:
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize(("name", "arguments", "text"), CASES)
+@for_each("name, arguments, text", CASES)
 async def test_json_is_changed(name: str, arguments: dict[str, Any], text: str) -> None:
     result = await call(name, **arguments)
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.engine.tools.conftest import CallTool
+from tests.support.cases import for_each
 from tests.support.process_use import measure_growth
 from tests.support.steps import count_steps
 from workflows.engine.tools import json_query
@@ -14,8 +15,8 @@ from workflows.engine.tools import json_query
 ORDERS = {"orders": [{"id": 1, "sum": 5}, {"id": 2, "sum": 20}], "name": "Ada"}
 
 
-@pytest.mark.parametrize(
-    ("query", "value"),
+@for_each(
+    "query, value",
     [
         ("name", "Ada"),
         ("orders[?sum > `10`].id", [2]),
@@ -25,7 +26,7 @@ ORDERS = {"orders": [{"id": 1, "sum": 5}, {"id": 2, "sum": 20}], "name": "Ada"}
         ("missing.path", None),
     ],
 )
-@pytest.mark.parametrize("data", [ORDERS, json.dumps(ORDERS)], ids=["value", "text"])
+@for_each("data", [ORDERS, json.dumps(ORDERS)], ids=["value", "text"])
 async def test_query_selects(call: CallTool, query: str, value: Any, data: Any) -> None:
     result = await call("json_query", data=data, query=query)
 
@@ -33,8 +34,8 @@ async def test_query_selects(call: CallTool, query: str, value: Any, data: Any) 
     assert result.text == (value if isinstance(value, str) else json.dumps(value))
 
 
-@pytest.mark.parametrize(
-    ("data", "query", "reason"),
+@for_each(
+    "data, query, reason",
     [
         ("{", "a", "The data is not JSON"),
         ("[" * 100_000, "a", "The data is not JSON"),

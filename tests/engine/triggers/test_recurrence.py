@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.triggers.recurrence import ScheduleInvalid, build_recurrence
 
 
@@ -21,8 +22,8 @@ def visual(frequency, **config):
     return {"frequency": frequency, "visual_config": config, "timezone": "UTC"}
 
 
-@pytest.mark.parametrize(
-    ("settings", "after", "times"),
+@for_each(
+    "settings, after, times",
     [
         (
             cron("0 9 * * 1-5"),
@@ -116,8 +117,8 @@ def test_next_time_is_after_the_given_one_by_a_full_period():
     assert {(b - a).total_seconds() for a, b in pairwise(times)} == {300}
 
 
-@pytest.mark.parametrize(
-    ("settings", "field"),
+@for_each(
+    "settings, field",
     [
         (cron(""), "cron_expression"),
         (cron("61 * * * *"), "cron_expression"),

@@ -1,9 +1,8 @@
 """The family of errors: each says whether going on without memory makes sense."""
 
-import pytest
-
 from memory.core import errors
 from memory.core.errors import MemoryFault
+from tests.support.cases import for_each
 
 
 RECOVERABLE = {"NotFound", "NotAdmitted", "RetrievalError"}
@@ -32,11 +31,11 @@ def test_family_has_every_member_and_no_other() -> None:
     assert found == FAMILY
 
 
-@pytest.mark.parametrize("name", sorted(FAMILY))
+@for_each("name", sorted(FAMILY))
 def test_error_says_whether_it_is_recoverable(name: str) -> None:
     assert getattr(errors, name)("why").is_recoverable is (name in RECOVERABLE)
 
 
-@pytest.mark.parametrize("name", sorted(FAMILY))
+@for_each("name", sorted(FAMILY))
 def test_docstring_of_an_error_is_a_sentence_for_people(name: str) -> None:
     assert getattr(errors, name).__doc__.endswith(".")

@@ -1,6 +1,5 @@
-import pytest
-
 from memory.core.folding import contains_folded, fold
+from tests.support.cases import for_each
 
 
 FOLDED = [
@@ -23,7 +22,7 @@ FOLDED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "folded"), FOLDED)
+@for_each("text, folded", FOLDED)
 def test_text_is_folded_whatever_its_script(text: str, folded: str) -> None:
     assert fold(text) == folded
     assert fold(folded) == folded

@@ -22,6 +22,7 @@ from memory.core.scopes import (
     require_variable,
     resolve_namespace,
 )
+from tests.support.cases import for_each
 
 
 KNOWN = {
@@ -61,8 +62,8 @@ MISSING = [
 ]
 
 
-@pytest.mark.parametrize(("scope", "variable"), MISSING)
-@pytest.mark.parametrize("nothing", [None, "", True, [], {}])
+@for_each("scope, variable", MISSING)
+@for_each("nothing", [None, "", True, [], {}])
 def test_missing_system_variable_is_named(scope: str, variable: str, nothing: Any) -> None:
     with pytest.raises(InvalidInput, match=rf"sys\.{variable} is not set"):
         resolve_namespace(scope, {variable: nothing})
@@ -86,8 +87,8 @@ def test_id_that_no_store_could_keep_is_refused(hostile: str) -> None:
         parse_namespace(f"user:{hostile}")
 
 
-@pytest.mark.parametrize(
-    ("user_id", "namespace"),
+@for_each(
+    "user_id, namespace",
     [
         ("用户甲", "user:用户甲"),
         ("项目:甲", "user:项目%3A甲"),
@@ -155,7 +156,7 @@ def test_provider_takes_a_namespace_in_its_one_spelling() -> None:
         check_namespace_text("user:e\u0301")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text", ["", "user", "user:", "User:x", "ai:memory:x", "ai:memory:x:", "x:y", "ai:notes:a:b"]
 )
 def test_text_that_is_no_namespace_is_refused(text: str) -> None:
@@ -217,7 +218,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("kinds", "why"), REFUSED)
+@for_each("kinds, why", REFUSED)
 def test_conflict_or_bad_grammar_is_refused_and_nothing_is_plugged_in(
     kinds: list[ScopeKind], why: str
 ) -> None:

@@ -16,6 +16,7 @@ from memory.logic.profile import (
     keep_prompt_use,
 )
 from memory.providers.in_memory import InMemoryProvider
+from tests.support.cases import for_each
 from workflows.engine.nodes.memory.quoting import render_profile
 
 
@@ -43,7 +44,7 @@ DEFAULTS: list[tuple[dict[str, Any], PromptUse]] = [
 ]
 
 
-@pytest.mark.parametrize(("metadata", "use"), DEFAULTS)
+@for_each("metadata, use", DEFAULTS)
 def test_what_an_entry_is_decides_unless_somebody_chose(
     metadata: dict[str, Any], use: PromptUse
 ) -> None:

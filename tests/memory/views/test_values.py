@@ -5,13 +5,14 @@ from django.utils import translation
 
 from memory.core.records import Json, Tier
 from memory.templatetags.memory_values import as_one_line, tier_label, translate_reason
+from tests.support.cases import for_each
 
 
 PAGE = {"id": "tea", "title": "Tea", "summary": "How we\nmake it.", "content": "# How", "tags": []}
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
+@for_each(
+    "value, shown",
     [
         ("two\nlines", "two lines"),
         (PAGE, "Tea · How we make it."),

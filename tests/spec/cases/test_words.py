@@ -1,11 +1,10 @@
 """Cases 06 and 07: what others wrote, and what a person asks, is no fact about the person, with and without an encoder."""
 
-import pytest
-
 from memory.embedding import encoder
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.probes import load_probes
 from memory.logic.judgement.rules import list_statements
+from tests.support.cases import for_each
 
 
 MESSAGES = [
@@ -20,12 +19,12 @@ MESSAGES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("message", "facts"), MESSAGES)
+@for_each("message, facts", MESSAGES)
 def test_06_07_rules_keep_only_what_a_person_states(message: str, facts: list[str]) -> None:
     assert list_statements(message) == facts
 
 
-@pytest.mark.parametrize(("message", "facts"), MESSAGES)
+@for_each("message, facts", MESSAGES)
 def test_06_07_encoder_keeps_only_what_a_person_states(message: str, facts: list[str]) -> None:
     judge = Judge(encoder.encode, load_probes())
 

@@ -4,9 +4,8 @@ import ast
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from tests.spec.seeds.requirements import PAGE, ROOT, ROWS, TITLES, Row, rendered
+from tests.support.cases import for_each
 
 
 @cache
@@ -23,7 +22,7 @@ def runs_in(path: Path) -> dict[str, bool]:
     return found
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.seed} {row.section}: {row.asks}")
+@for_each("row", ROWS, ids=lambda row: f"{row.seed} {row.section}: {row.asks}")
 def test_row_is_shown_by_tests_that_run(row: Row) -> None:
     assert row.tests
     for named in row.tests:
@@ -31,7 +30,7 @@ def test_row_is_shown_by_tests_that_run(row: Row) -> None:
         assert runs_in(ROOT / "tests" / module).get(name), f"there is no test {named}"
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.seed} {row.section}: {row.asks}")
+@for_each("row", ROWS, ids=lambda row: f"{row.seed} {row.section}: {row.asks}")
 def test_row_is_shown_in_the_running_product(row: Row) -> None:
     assert row.runs_product
 

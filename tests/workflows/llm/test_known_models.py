@@ -1,12 +1,11 @@
 """The context sizes of well-known models."""
 
-import pytest
-
+from tests.support.cases import for_each
 from workflows.llm.known_models import find_context_size
 
 
-@pytest.mark.parametrize(
-    ("model", "size"),
+@for_each(
+    "model, size",
     [
         ("gpt-4", 8_192),
         ("gpt-4o-mini", 128_000),

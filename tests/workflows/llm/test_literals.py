@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.steps import count_steps
 from workflows.llm.offline.literals import find_opening, read_literal
 
@@ -20,7 +21,7 @@ def test_data_is_read_as_json_and_as_python_writes_it(text: str) -> None:
     assert found == (value, len("Context: ") + len(text))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "[1, ...]",

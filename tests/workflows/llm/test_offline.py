@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.workflows.llm.offline_requests import ORIGIN, Hit, ask
 from workflows.engine.errors import ModelNeeded
 from workflows.engine.nodes.memory.entry_keys import build_key
@@ -50,7 +51,7 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("question", "memories", "expected"), ANSWERS)
+@for_each("question, memories, expected", ANSWERS)
 def test_question_with_injected_memory_cites_the_one_that_answers(
     question: str, memories: list[str], expected: str
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from config import plugins
 from tests.fakes.openai_server import Answer, Call, Failure, FakeOpenAI
+from tests.support.cases import for_each
 from workflows.engine.errors import ModelFailed, ModelNeeded
 from workflows.engine.ports import (
     FallbackModel,
@@ -183,8 +184,8 @@ def own_model(server: FakeOpenAI, **options: Any) -> ProviderConfig:
 DEFAULT = Mapping("default", "", "ollama", "tiny")
 
 
-@pytest.mark.parametrize(
-    ("mappings", "named", "expected"),
+@for_each(
+    "mappings, named, expected",
     [
         ([], ("openai", "gpt-4o-mini"), ("offline", "offline")),
         ([DEFAULT], ("openai", "gpt-4o-mini"), ("ollama", "tiny")),
@@ -304,8 +305,8 @@ DEAR = ProviderConfig("dear", prices={"*": Price(10.0, 20.0)}, max_tokens=300)
 FREE = ProviderConfig("free", max_tokens=100)
 
 
-@pytest.mark.parametrize(
-    ("provider", "params", "fallback", "expected"),
+@for_each(
+    "provider, params, fallback, expected",
     [
         ("cheap", {}, None, None),  # nothing says how long an answer may become
         ("cheap", {"max_tokens": 200}, None, Usage(14, 200, 0.000414)),

@@ -2,10 +2,9 @@
 
 import re
 
-import pytest
-
 from tests.durability.test_every_kind import ELSEWHERE
 from tests.durability.test_every_kind import KINDS as RUN_IN_A_WORKER
+from tests.support.cases import for_each
 from tests.support.documents import document, node
 from workflows.engine.language.document import Dialect, Mode
 from workflows.engine.language.dsl import export_document
@@ -29,7 +28,7 @@ def test_table_has_every_kind_once():
     assert sorted(ROWS) == sorted({kind.name for kind in KINDS.values()})
 
 
-@pytest.mark.parametrize("name", sorted(ROWS))
+@for_each("name", sorted(ROWS))
 def test_place_is_where_the_palette_offers_the_kind(name):
     place = ROWS[name][0]
     offered = {mode: groups[name] for mode, groups in OFFERED.items() if name in groups}
@@ -42,7 +41,7 @@ def test_place_is_where_the_palette_offers_the_kind(name):
     assert place == f"{group}{only}"
 
 
-@pytest.mark.parametrize("name", sorted(ROWS))
+@for_each("name", sorted(ROWS))
 def test_marks_are_the_formats_that_take_the_kind_without_a_warning(name):
     marks = dict(zip((Dialect.DIFY, Dialect.XWORKFLOW), ROWS[name][1:], strict=True))
     drawn = document([node("n", name)], [])

@@ -2,13 +2,13 @@
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.execution.ports.client_calls import ClientCall
 from workflows.openai_api.answer_text import AnswerText
 from workflows.openai_api.answers import format_outputs
 
 
-@pytest.mark.parametrize(
-    ("pieces", "final", "sent"),
+@for_each("pieces, final, sent",
     [
         # Offsets are UTF-16 units; a run that another worker goes on with begins again at 0.
         ([(0, "Hel"), (3, "lo.")], "Hello.", ["Hel", "lo.", ""]),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.errors import CodeFailed
 from workflows.engine.ports import CodeRequest, CodeResult
 from workflows.sandbox.code import CodeLimits, CodeOutcome
@@ -104,7 +105,7 @@ def test_source_and_inputs_beyond_the_limits_are_refused(code_pool: CodePool) ->
     assert "larger than 8 MB" in told(code_pool, "def main(v): return 1", v="x" * 9_000_000)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "reply",
     [
         {},

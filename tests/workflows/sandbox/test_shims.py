@@ -9,6 +9,7 @@ import uuid
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.sandbox.code import CodeLimits, CodeOutcome
 from workflows.sandbox.monty import MontyRunner
 from workflows.sandbox.shims.imports import lead_imports_to_shims
@@ -103,8 +104,7 @@ async def test_line_of_an_error_is_that_of_the_program(runner):
     assert outcome.error == "Line 5: ValueError: no"
 
 
-@pytest.mark.parametrize(
-    ("source", "led"),
+@for_each("source, led",
     [
         ("import io", "io = __shim_io"),
         ("import json, io as x, re  # why", "import json; x = __shim_io; import re  # why"),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.http_server import FakeHttp, Reply
+from tests.support.cases import for_each
 from tests.support.steps import check_growth
 from tests.workflows.tools.encodings import ENCODINGS, SECRET, encode64
 from workflows.tools import connections, secret_encodings, secret_finder
@@ -20,8 +21,8 @@ from workflows.tools.operations import Operation
 AROUND = "You sent {} to us, thank you"
 
 
-@pytest.mark.parametrize("name", ENCODINGS)
-@pytest.mark.parametrize("type_", ["header", "bearer", "basic", "query"])
+@for_each("name", ENCODINGS)
+@for_each("type_", ["header", "bearer", "basic", "query"])
 def test_secret_is_removed_in_every_encoding(name: str, type_: Any) -> None:
     encoded = ENCODINGS[name](SECRET)
 
@@ -33,7 +34,7 @@ def test_secret_is_removed_in_every_encoding(name: str, type_: Any) -> None:
     assert text.endswith(" to us, thank you")
 
 
-@pytest.mark.parametrize("name", ENCODINGS)
+@for_each("name", ENCODINGS)
 def test_password_of_a_user_is_a_secret_too(name: str) -> None:
     encoded = ENCODINGS[name]("hunter2-hunter2")
 
@@ -72,7 +73,7 @@ def test_large_answer_is_read_in_linear_time(piece: str) -> None:
     check_growth(lambda size: clean(piece * size), 2_000)
 
 
-@pytest.mark.parametrize("name", ENCODINGS)
+@for_each("name", ENCODINGS)
 def test_large_answer_that_repeats_the_secret_is_read_in_linear_time(name: str) -> None:
     clean, piece = build_cleaner(SECRET, Security("bearer")), f"{ENCODINGS[name](SECRET)} "
 

@@ -6,6 +6,7 @@ import pytest
 
 from config import net
 from tests.fakes.http_server import FakeHttp, Reply
+from tests.support.cases import for_each
 from tests.support.steps import count_steps
 from workflows.engine.errors import ToolFailed
 from workflows.errors import InvalidValue
@@ -248,8 +249,7 @@ async def test_credential_is_not_sent_to_another_site():
     assert "s3cret" not in str(request)
 
 
-@pytest.mark.parametrize(
-    "text",
+@for_each("text",
     ["", "[]", "null", "{", "a: &x 1\nb: *x", "openapi: 2.0.0", '{"swagger": "2.0"}',
      '{"openapi": "3.0.0", "paths": {}}', '{"openapi": "3.0.0", "paths": []}',
      '{"openapi": "3.1.0", "paths": {"/x": {"get": 1}}}', "{" * 100_000, "[" * 100_000,

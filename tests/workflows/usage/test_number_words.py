@@ -3,6 +3,7 @@
 import pytest
 from django.utils import translation
 
+from tests.support.cases import for_each
 from workflows.templatetags.usage_numbers import (
     format_count,
     format_seconds,
@@ -10,8 +11,8 @@ from workflows.templatetags.usage_numbers import (
 )
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
+@for_each(
+    "seconds, text",
     [
         (None, "–"),
         (0.42, "420 ms"),

@@ -5,12 +5,13 @@ from django.urls import reverse
 
 from accounts.tenancy import tenant
 from tests.factories.workflows import make_run, make_workflow
+from tests.support.cases import for_each
 from workflows.models import Step
 from workflows.views.editor.debugging.edge_previews import build_preview
 
 
-@pytest.mark.parametrize(
-    ("outputs", "name", "text"),
+@for_each(
+    "outputs, name, text",
     [
         ({"text": "Hello,\n  Ana"}, "text", "Hello, Ana"),
         ({"usage": {"tokens": 3}, "text": "Hi"}, "text", "Hi"),

@@ -8,6 +8,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import override
 
 from tests.journeys.canvas_document import document as one_of_everything
+from tests.support.cases import for_each
 from tests.support.steps import check_growth, count_steps
 from workflows.engine import geometry
 from workflows.engine.editing.layout import auto_layout
@@ -133,7 +134,7 @@ def test_hostile_node_is_only_text(kind):
     assert "</style" not in drawing.rules
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data",
     [
         {"cases": 3},
@@ -144,7 +145,7 @@ def test_hostile_node_is_only_text(kind):
         {"code_language": ["x"]},
     ],
 )
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@for_each("kind", sorted(KINDS))
 def test_half_written_node_is_drawn_all_the_same(kind, data):
     assert 'data-id="n"' in alone(kind, **data)
 

@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 
 from tests.factories.workflows import make_workflow
+from tests.support.cases import for_each
 from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
 from workflows.engine.editing.decode import read_ops
@@ -134,7 +135,7 @@ def test_picture_says_what_is_written_and_runs_none_of_it(alice: Person):
     minidom.parseString(text)
 
 
-@pytest.mark.parametrize("slug", list(SAMPLES_BY_SLUG))
+@for_each("slug", list(SAMPLES_BY_SLUG))
 def test_picture_of_every_sample_holds_its_nodes_inside_the_frame(slug: str):
     document = load_document(SAMPLES_BY_SLUG[slug].source).document
 

@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 
 from tests.factories.workflows import make_workflow
+from tests.support.cases import for_each
 from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
 from workflows.execution.kinds import load_kinds
@@ -47,8 +48,8 @@ MORE = {"variable": "more", "value_selector": ["n3", "text"]}
 EDGE = {"id": "e", "source": "n1", "target": "n2", "handle": "source", "target_handle": "target"}
 
 
-@pytest.mark.parametrize(
-    ("op", "back", "line"),
+@for_each(
+    "op, back, line",
     [
         (
             {"op": "rename", "id": "n1", "title": "Begin"},

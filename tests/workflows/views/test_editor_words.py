@@ -8,14 +8,15 @@ from django.urls import reverse
 from django.utils import translation
 
 from tests.factories.workflows import make_run, make_version, make_workflow
+from tests.support.cases import for_each
 from tests.support.markup import markup_of, tidy
 from workflows.engine.language.document import NodeSpec
 from workflows.execution.kinds import load_kinds
 from workflows.views.canvas.summaries import label_handles, summarize_node
 
 
-@pytest.mark.parametrize(
-    ("operator", "value", "said"),
+@for_each(
+    "operator, value, said",
     [
         ("end with", "?", "query ends with “?”"),
         ("start with", "Hi", "query starts with Hi"),

@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from tests.factories.workflows import document, make_workflow
+from tests.support.cases import for_each
 from tests.support.markup import markup_of
 from workflows.templatetags.type_words import WORDS, get_type_label, name_field_type
 from workflows.views.editor.inspector.fields import ANSWER_TYPES, FORM_TYPES, TYPES
@@ -16,7 +17,7 @@ def test_every_type_offered_has_a_word():
     assert {*FORM_TYPES, *TYPES} - WORDS.keys() == set()
 
 
-@pytest.mark.parametrize("name", [*FORM_TYPES, *ANSWER_TYPES])
+@for_each("name", [*FORM_TYPES, *ANSWER_TYPES])
 def test_types_of_fields_are_all_written_with_a_capital(name: str):
     with translation.override("en"):
         label = name_field_type(name)
@@ -41,7 +42,7 @@ def test_type_of_an_input_is_chosen_by_its_word_and_told_by_its_name(alice):
     assert ("paragraph", "paragraph", "", "Paragraph") in options
 
 
-@pytest.mark.parametrize("name", sorted(WORDS))
+@for_each("name", sorted(WORDS))
 def test_chinese_readers_get_a_word_of_theirs(name: str):
     with translation.override("zh-hans"):
         word = get_type_label(name)

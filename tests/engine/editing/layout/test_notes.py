@@ -3,9 +3,8 @@
 from random import Random
 from typing import Any
 
-import pytest
-
 from tests.engine.editing.gestures import context
+from tests.support.cases import for_each
 from workflows.engine.editing import InMemoryStore, perform, read_ops
 from workflows.engine.editing.layout.extents import Frame, compute_frame
 from workflows.engine.editing.layout.notes import find_free_place
@@ -115,7 +114,7 @@ def test_note_inside_a_container_stays_inside():
     assert inner.bottom <= frames["box"].height
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_no_note_covers_a_node(seed: int):
     rng = Random(seed)
     nodes = [

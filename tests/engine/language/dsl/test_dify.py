@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Dialect, Mode, Position
 from workflows.engine.language.dsl import (
@@ -36,8 +37,8 @@ def codes(raised):
     return [problem.code for problem in raised.value.problems]
 
 
-@pytest.mark.parametrize(
-    ("version", "pending", "warned"),
+@for_each(
+    "version, pending, warned",
     [
         ("0.6.0", False, []),
         ("0.6", False, []),
@@ -68,8 +69,8 @@ def test_load_version_that_is_none_is_refused(version):
     assert codes(raised) == ["version.invalid"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "code"),
+@for_each(
+    "changes, code",
     [
         ({"app": {"mode": "nonsense"}}, "app.mode"),
         ({"app": {"mode": "chat"}}, "app.mode"),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.dsl import dump_document, load_document
 
@@ -16,8 +17,8 @@ GRAPH = {"nodes": NODES, "edges": [{"id": "e", "source": "start", "target": "end
 APP = {"version": "0.6.0", "app": {"name": "Flat", "mode": "workflow"}}
 
 
-@pytest.mark.parametrize(
-    ("tree", "place"),
+@for_each(
+    "tree, place",
     [
         ({"workflow": GRAPH}, "workflow"),
         ({"workflow": {"graph": {}, **GRAPH}}, "workflow"),

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.process_use import measure_growth
 from tests.support.steps import count_steps
 from workflows.engine.errors import DocumentInvalid
@@ -82,9 +83,7 @@ HOSTILE = [
 STEPS = 12_000_000  # twelve for each character that a document may have
 
 
-@pytest.mark.parametrize(
-    ("text", "code"), [row[1:] for row in HOSTILE], ids=[row[0] for row in HOSTILE]
-)
+@for_each("text, code", [row[1:] for row in HOSTILE], ids=[row[0] for row in HOSTILE])
 def test_load_hostile_text_is_refused_at_once(text, code):
     with measure_growth() as growth, count_steps(STEPS), pytest.raises(DocumentInvalid) as refused:
         load_tree(text)
@@ -134,8 +133,8 @@ def test_load_tree_that_contains_itself_ends():
         load_tree(circle)
 
 
-@pytest.mark.parametrize(
-    ("written", "read"),
+@for_each(
+    "written, read",
     [
         ("NO", "NO"),
         ("yes", "yes"),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.language.dsl import dump_document, load_document
 from workflows.engine.language.dsl.loose_values import read_loosely
 from workflows.engine.language.plan import compile_plan
@@ -15,8 +16,7 @@ KINDS = build_kinds()
 IDS = frozenset({"1801", "1802"})
 
 
-@pytest.mark.parametrize(
-    ("data", "expected"),
+@for_each("data, expected",
     [
         ({"variables": [{"value_selector": [1801, "word"]}]}, {"variables": [{"value_selector": ["1801", "word"]}]}),
         ({"outputs": [{"value_selector": [1801, "word"]}]}, {"outputs": [{"value_selector": ["1801", "word"]}]}),
@@ -36,7 +36,7 @@ def test_ids_are_text_wherever_a_node_is_named(data: Any, expected: Any) -> None
     assert read_loosely(data, IDS) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data",
     [
         {"options": [1801, "word"]},

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.cases import for_each
 from workflows.engine.language.document import Dialect
 from workflows.engine.language.dsl import build_tree, compute_digest, dump_document, load_document
 from workflows.engine.language.dsl.emit import to_yaml
@@ -173,8 +173,8 @@ def test_xworkflow_document_comes_back_from_dify(tree):
     assert replace(home.document, version="") == replace(document, version="")
 
 
-@pytest.mark.parametrize("kind", ["http-request", "tool", "llm", "agent"])
-@pytest.mark.parametrize("safety", ["safe", "ask", "never"])
+@for_each("kind", ["http-request", "tool", "llm", "agent"])
+@for_each("safety", ["safe", "ask", "never"])
 def test_retry_safety_survives_both_dialects(kind, safety):
     data = {"type": kind, "title": "x", "retry_safety": safety}
     tree = {"version": "0.1.0", "nodes": [{"id": "n", "data": data}], "edges": []}

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-import pytest
-
+from tests.support.cases import for_each
 from workflows.engine.language.dsl.xworkflow_data import translate_to_dify, translate_to_xworkflow
 
 
-@pytest.mark.parametrize(
-    ("theirs", "ours"),
+@for_each("theirs, ours",
     [
         ({"headers": [{"key": "A", "value": "{{#s.q#}}"}]}, {"headers": "A:{{#s.q#}}"}),
         ({"params": [{"key": "a", "value": "1"}, {"key": "a", "value": "2"}]}, {"params": "a:1\na:2"}),
@@ -43,8 +41,7 @@ def test_xworkflow_waits_ten_seconds_unless_it_says_otherwise() -> None:
     assert translate_to_dify("http-request", {"url": "x"}) == {"url": "x", "timeout": 10}
 
 
-@pytest.mark.parametrize(
-    "ours",
+@for_each("ours",
     [
         {"headers": "A: 1\n\n : skipped\nbare"},
         {"params": ""},

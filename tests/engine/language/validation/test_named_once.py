@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.language.document import Document, Json, Mode, NodeSpec
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
@@ -13,8 +14,8 @@ KINDS = build_kinds()
 EMPTY: dict[str, Json] = {"absent": None, "blank": "", "no rows": []}
 
 
-@pytest.mark.parametrize("empty", EMPTY.values(), ids=EMPTY)
-@pytest.mark.parametrize("name", KINDS)
+@for_each("empty", EMPTY.values(), ids=EMPTY)
+@for_each("name", KINDS)
 def test_empty_field_has_one_problem(name: str, empty: Json):
     required = [field.name for field in KINDS[name].fields if field.required]
     data = {} if empty is None else dict.fromkeys(required, empty)

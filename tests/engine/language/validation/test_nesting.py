@@ -1,7 +1,5 @@
 """Mistakes about containers: their start, what lies where, and what can be seen across their border."""
 
-import pytest
-
 from tests.engine.language.validation.test_validate import (
     END,
     START,
@@ -10,6 +8,7 @@ from tests.engine.language.validation.test_validate import (
     problems_of,
     template,
 )
+from tests.support.cases import for_each
 
 
 def box(kind="iteration", node_id="box", **data):
@@ -83,9 +82,7 @@ TABLE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("nodes", "edges", "expected"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
-)
+@for_each("nodes, edges, expected", [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
 def test_mistake_about_a_container_is_addressed(nodes, edges, expected):
     found = problems_of(nodes, edges)
 

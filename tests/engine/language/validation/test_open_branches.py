@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
-
+from tests.support.cases import for_each
 from tests.support.documents import document, node, start
 from workflows.engine.language.problems import select_errors
 from workflows.engine.language.validation import validate
@@ -49,7 +48,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("nodes", "edges", "expected"), TABLE)
+@for_each("nodes, edges, expected", TABLE)
 def test_open_branch_is_a_warning_at_its_node(nodes, edges, expected):
     problems = validate(document([START, *nodes], edges), KINDS)
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.documents import document, node, start
 from workflows.engine.field_labels import build_field_label
 from workflows.engine.kinds import Field, NodeKind, Widget
@@ -52,7 +53,7 @@ def named(part: NodeKind | Field) -> str:
     return part.name
 
 
-@pytest.mark.parametrize(("kind", "field"), REQUIRED, ids=named)
+@for_each("kind, field", REQUIRED, ids=named)
 def test_required_field_left_empty_is_a_problem_at_it(kind, field):
     empty = EMPTY.get(field.widget, "")
 
@@ -62,7 +63,7 @@ def test_required_field_left_empty_is_a_problem_at_it(kind, field):
 WITHOUT_DEFAULT = [one for one in REQUIRED if one[1].default is None]
 
 
-@pytest.mark.parametrize(("kind", "field"), WITHOUT_DEFAULT, ids=named)
+@for_each("kind, field", WITHOUT_DEFAULT, ids=named)
 def test_required_field_that_is_absent_is_a_problem_without_a_word_of_pydantic(kind, field):
     rest = {name: value for name, value in filled(kind).items() if name != field.name}
     said = about(kind.name, rest, field.name)

@@ -1,7 +1,6 @@
 """Rows that were added and left empty: a problem at the control that lacks its value, for each of them."""
 
-import pytest
-
+from tests.support.cases import for_each
 from tests.support.documents import document, node, start
 from workflows.engine.language.document import Json
 from workflows.engine.language.problems import Problem, mark_unfinished_as_errors
@@ -63,7 +62,7 @@ def find(kind: str, data: dict[str, Json], part: str) -> list[Problem]:
     return [each for each in problems if each.field and each.field.split(".")[0] == part]
 
 
-@pytest.mark.parametrize(("kind", "data", "fields"), TABLE)
+@for_each("kind, data, fields", TABLE)
 def test_each_empty_row_has_a_problem_at_its_control(kind, data, fields):
     part = fields[0].split(".")[0] if fields else "body"
 

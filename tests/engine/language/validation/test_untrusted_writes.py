@@ -3,8 +3,7 @@
 import itertools
 from typing import Any
 
-import pytest
-
+from tests.support.cases import for_each
 from tests.support.documents import document, end, llm, node, start
 from workflows.engine.language.problems import Severity
 from workflows.engine.language.validation import validate, validate_node
@@ -54,9 +53,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("_what", "nodes", "expected"), CASES, ids=[case[0] for case in CASES])
+@for_each("name, nodes, expected", CASES, ids=[case[0] for case in CASES])
 def test_node_that_keeps_words_from_outside_is_warned_of(
-    _what: str, nodes: list[Any], expected: list[Any]
+    name: str, nodes: list[Any], expected: list[Any]
 ) -> None:
     assert warned(*nodes) == expected
 

@@ -1,5 +1,6 @@
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.steps import count_steps
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.problems import Severity
@@ -87,9 +88,7 @@ TABLE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("nodes", "edges", "expected"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
-)
+@for_each("nodes, edges, expected", [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
 def test_validate_mistake_is_addressed(nodes, edges, expected):
     found = problems_of(nodes, edges)
 

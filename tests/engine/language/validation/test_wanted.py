@@ -1,7 +1,6 @@
 """Settings without which a node runs to no purpose: warned of, and no hindrance."""
 
-import pytest
-
+from tests.support.cases import for_each
 from tests.support.documents import document, node, start
 from workflows.engine.kinds import Field, NodeKind
 from workflows.engine.language.problems import Problem, Severity
@@ -25,8 +24,8 @@ def said(kind: str, **data: object) -> list[Problem]:
     return [one for one in validate(drawn, KINDS) if one.code == "config.empty"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "data", "expected"),
+@for_each(
+    "kind, data, expected",
     [
         ("end", {"outputs": []}, ("outputs", "The node has no outputs")),
         ("end", {"outputs": [{"variable": "o", "value_selector": ["start", "q"]}]}, None),

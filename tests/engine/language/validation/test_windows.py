@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.documents import answer, document, end, llm, node, start
 from workflows.engine.language.document import Document, Mode, NodeSpec
 from workflows.engine.language.validation import validate, validate_node
@@ -52,8 +53,8 @@ def test_window_without_a_variable_adds_nothing_in_a_workflow(kind: str):
     assert problem in validate_node(made, build_kinds(), "x")
 
 
-@pytest.mark.parametrize(
-    ("mode", "memory"),
+@for_each(
+    "mode, memory",
     [
         (Mode.CHAT, WINDOW),
         (Mode.WORKFLOW, SELECTOR),
@@ -61,6 +62,6 @@ def test_window_without_a_variable_adds_nothing_in_a_workflow(kind: str):
         (Mode.WORKFLOW, None),
     ],
 )
-@pytest.mark.parametrize("kind", ["llm", "agent"])
+@for_each("kind", ["llm", "agent"])
 def test_window_that_adds_messages_or_is_off_is_no_problem(kind: str, mode: Mode, memory: Any):
     assert list_window_problems(build(asking(kind, memory=memory), mode)) == []

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.errors import ConditionInvalid, VariableNotFound
 from workflows.engine.language.comparisons import normalize_operator
 from workflows.engine.language.variables import VariablePool
@@ -80,13 +81,13 @@ TABLE: list[tuple[Any, ...]] = [
 ]
 
 
-@pytest.mark.parametrize(("operator", "actual", "expected", "result"), TABLE)
+@for_each("operator, actual, expected, result", TABLE)
 def test_condition_of_table_decides(operator, actual, expected, result):
     assert holds(operator, actual, expected) is result
 
 
-@pytest.mark.parametrize(
-    ("operator", "actual", "expected", "message"),
+@for_each(
+    "operator, actual, expected, message",
     [
         ("is", 5, "5", "Invalid actual value type: string or boolean"),
         ("is not", 5, "5", "string or boolean"),
@@ -114,8 +115,8 @@ def test_condition_on_nothing_raises():
         parse_condition(condition).is_met(VariablePool())
 
 
-@pytest.mark.parametrize(
-    ("name", "canonical"),
+@for_each(
+    "name, canonical",
     [
         ("greater_than", ">"),
         ("greater_than_or_equal", "≥"),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.documents import document, node, start
 from workflows.engine.language.document import Json
 from workflows.engine.language.problems import (
@@ -54,8 +55,8 @@ SLIPS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "slip"), SLIPS)
-@pytest.mark.parametrize("is_list", [True, False])
+@for_each("text, slip", SLIPS)
+@for_each("is_list", [True, False])
 def test_body_that_is_no_json_is_named_by_its_line(
     text: str, slip: tuple[int, str, bool], is_list: bool
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.engine.nodes.http.hostile import TEXTS
 from tests.engine.nodes.http.test_json_body import pool
+from tests.support.cases import for_each
 from workflows.engine.nodes.http.graphql import is_graphql
 from workflows.engine.nodes.http.json_body import build_json
 
@@ -17,7 +18,7 @@ def query(text: str, **values: Any) -> str:
     return str(built.value["query"])
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@for_each("text", TEXTS)
 def test_text_in_a_string_stays_in_it(text: str) -> None:
     built = query('mutation { add(name: "{{#start.t#}}", role: READER) { id } }', t=text)
 
@@ -32,8 +33,7 @@ def test_text_in_a_block_string_does_not_end_it() -> None:
     assert built == '{ add(name: """a\\""") { all } #""") { id } }'
 
 
-@pytest.mark.parametrize(
-    ("value", "written"),
+@for_each("value, written",
     [
         (5, "5"), ("5", "5"), (True, "true"), (None, "null"), ("OPEN", "OPEN"), ('a "b', '"a \\"b"'),
         ("1) { all }", '"1) { all }"'), ([1, "a"], '[1, "a"]'), ({"k": "OPEN"}, '{k: "OPEN"}'),

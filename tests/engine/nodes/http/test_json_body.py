@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.engine.nodes.http.hostile import TEXTS
+from tests.support.cases import for_each
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.nodes.http.json_body import BuiltJson, build_json, render_argument
 from workflows.engine.nodes.http.json_repair import NotJson
@@ -16,7 +17,7 @@ def pool(**values: Any) -> VariablePool:
     return result
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@for_each("text", TEXTS)
 def test_text_inside_quotes_arrives_letter_for_letter(text: str) -> None:
     body = '{"note": "{{#start.note#}}", "all": ["<{{#start.note#}}>"], "role": "reader"}'
 
@@ -25,7 +26,7 @@ def test_text_inside_quotes_arrives_letter_for_letter(text: str) -> None:
     assert built == BuiltJson({"note": text, "all": [f"<{text}>"], "role": "reader"})
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@for_each("text", TEXTS)
 def test_text_in_a_malformed_body_arrives_letter_for_letter_too(text: str) -> None:
     body = "{'note': '{{#start.note#}}', role: reader, \"path\": \"\\{{#start.note#}}\",}"
 
@@ -35,13 +36,12 @@ def test_text_in_a_malformed_body_arrives_letter_for_letter_too(text: str) -> No
     assert built == BuiltJson(value, is_repaired=True)
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@for_each("text", TEXTS)
 def test_text_in_a_key_is_the_key(text: str) -> None:
     assert build_json('{"{{#start.note#}}": 1}', pool(note=text)).value == {text: 1}
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
+@for_each("value, expected",
     [
         (5, 5), (1.5, 1.5), (True, True), (None, None), ([], []), ([1, "a"], [1, "a"]),
         ({"k": '"'}, {"k": '"'}), ("words", "words"), ('a "b', 'a "b'), ("", ""), ("5", 5),
@@ -107,7 +107,7 @@ def test_missing_variable_is_its_name_as_in_every_text() -> None:
     assert build_json(body, pool()).value == {"a": "ghost.x", "b": "ghost.x"}
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@for_each("text", TEXTS)
 def test_object_in_the_text_of_an_argument_keeps_its_members(text: str) -> None:
     source, values = '{"name": "{{#start.note#}}"}', pool(note=text)
 

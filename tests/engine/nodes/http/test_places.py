@@ -7,11 +7,12 @@ import pytest
 from tests.engine.nodes.http.hostile import TEXTS
 from tests.engine.nodes.http.test_json_body import pool
 from tests.engine.test_http_nodes import run, sent
+from tests.support.cases import for_each
 from workflows.engine.errors import NodeFailed
 from workflows.engine.nodes.http.url_values import render_url
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@for_each("text", TEXTS)
 async def test_values_of_forms_and_parameters_are_the_texts(text: str) -> None:
     form = {"type": "x-www-form-urlencoded", "data": [{"key": "note", "value": "{{#start.q#}}"}]}
     data = {"method": "post", "params": "note:{{#start.q#}}", "body": form}
@@ -37,8 +38,8 @@ def test_value_of_a_parameter_in_a_url_is_encoded(url: str, rendered: str) -> No
     assert render_url(url, pool(t="a&b=c# %", u="https://x.test/a?b=c", n=5)) == rendered
 
 
-@pytest.mark.parametrize(
-    ("url", "rendered"),
+@for_each(
+    "url, rendered",
     [
         ("https://h.test/item/{{#start.t#}}.json", "https://h.test/item/a%2Fb%3Fc%23%20%25.json"),
         ("https://h.test/{{#start.t#}}/posts", "https://h.test/a%2Fb%3Fc%23%20%25/posts"),
@@ -67,7 +68,7 @@ def test_value_in_the_path_of_a_url_is_one_segment(url: str, rendered: str) -> N
     assert render_url(url, variables) == rendered
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@for_each("text", TEXTS)
 def test_segment_of_a_path_is_the_text(text: str) -> None:
     url = render_url("https://h.test/notes/{{#start.t#}}/edit", pool(t=text))
 

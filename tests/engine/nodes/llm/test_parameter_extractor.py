@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.documents import document, end, node, start
 from workflows.engine.errors import ModelFailed
 from workflows.engine.language.document import Document
@@ -77,8 +78,8 @@ def invalid(name: str, expected: str, actual: str, python: str, value: str) -> s
     )
 
 
-@pytest.mark.parametrize(
-    ("type_name", "value"),
+@for_each(
+    "type_name, value",
     [
         ("string", "Paris"),
         ("string", ""),
@@ -99,8 +100,8 @@ async def test_value_of_its_type_is_an_output(type_name: str, value: Any) -> Non
     assert await extract(models, parameter("x", type_name)) == succeeded(x=value)
 
 
-@pytest.mark.parametrize(
-    ("type_name", "value", "converted", "reason"),
+@for_each(
+    "type_name, value, converted, reason",
     [
         ("number", "twenty", 0, invalid("x", "number", "string", "str", "twenty")),
         ("number", "20", 20, invalid("x", "number", "string", "str", "20")),
@@ -312,9 +313,9 @@ async def test_usage_is_counted() -> None:
     assert result.usage == Usage(3, 2)
 
 
-@pytest.mark.parametrize("mode", ["function_call", "prompt"])
-@pytest.mark.parametrize(
-    ("text", "wanted", "value"),
+@for_each("mode", ["function_call", "prompt"])
+@for_each(
+    "text, wanted, value",
     [
         ("I fly on Monday. City: Paris, please.", parameter("city"), "Paris"),
         ("目的地是巴黎，三天", parameter("city", description="目的地"), "巴黎"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.documents import document, end, node, start
 from workflows.engine.earlier_turns import EarlierTurn
 from workflows.engine.language.document import Document
@@ -66,8 +67,8 @@ async def run_step(answer: str, **data: Any) -> StepRecord:
     return step
 
 
-@pytest.mark.parametrize(
-    ("answer", "id_"),
+@for_each(
+    "answer, id_",
     [
         ('{"category_id": "2", "category_name": "tech support"}', "2"),
         ('{"category_id": "2", "category_name": "billing"}', "2"),
@@ -112,8 +113,8 @@ async def test_first_class_as_a_guess_is_said_and_makes_the_run_partially_succee
     ]
 
 
-@pytest.mark.parametrize(
-    ("answer", "id_"),
+@for_each(
+    "answer, id_",
     [
         ("The text belongs to tech support, because it is about a device.", "2"),
         ("I would say it's **Billing**.", "1"),

@@ -8,6 +8,7 @@ import pytest
 from memory.core.records import StoreParams
 from memory.providers.in_memory import InMemoryProvider
 from tests.engine.agent.scripted import ScriptedModel, Tools, call, run_agent
+from tests.support.cases import for_each
 from tests.support.documents import document, end, llm, node, start, template
 from tests.support.engine import EchoModels, JinjaHere
 from workflows.engine.language.document import NodeSpec
@@ -54,22 +55,22 @@ def jinja_message(text: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(("value", "text"), VALUES)
+@for_each("value, text", VALUES)
 def test_value_in_a_prompt_is_json(value: Any, text: str):
     request = send(llm("x", ("system", "<{{#sys.q#}}>"), ("user", "Q: {{#sys.q#}}")), value)
 
     assert [message.text for message in request.messages] == [f"<{text}>", f"Q: {text}"]
 
 
-@pytest.mark.parametrize(("value", "text"), VALUES)
-@pytest.mark.parametrize("source", ["<{{ q }}>", "<{% if true %}{{ q }}{% endif %}>"])
+@for_each("value, text", VALUES)
+@for_each("source", ["<{{ q }}>", "<{% if true %}{{ q }}{% endif %}>"])
 def test_value_in_a_jinja_prompt_is_json(value: Any, text: str, source: str):
     request = send(llm("x", **jinja_message(source)), value)
 
     assert request.messages[-1].text == f"<{text}>"
 
 
-@pytest.mark.parametrize(("value", "text"), VALUES)
+@for_each("value, text", VALUES)
 def test_value_of_a_classifier_and_an_extractor_is_json(value: Any, text: str):
     model = {"provider": "p", "name": "m", "mode": "chat"}
     classifier = node("x", "question-classifier", query_variable_selector=["sys", "q"], model=model,
@@ -83,7 +84,7 @@ def test_value_of_a_classifier_and_an_extractor_is_json(value: Any, text: str):
         assert repr(value) == text or f"Of {value!r}" not in prompt
 
 
-@pytest.mark.parametrize(("value", "text"), VALUES)
+@for_each("value, text", VALUES)
 def test_value_in_a_context_and_in_a_window_of_messages_is_json(value: Any, text: str):
     context = {"enabled": True, "variable_selector": ["sys", "q"]}
     window = {"enabled": True, "variable_selector": ["sys", "q"]}
@@ -95,7 +96,7 @@ def test_value_in_a_context_and_in_a_window_of_messages_is_json(value: Any, text
     assert with_window.messages[0].text == text
 
 
-@pytest.mark.parametrize(("value", "text"), VALUES)
+@for_each("value, text", VALUES)
 def test_recalled_value_is_json_in_the_memory_of_a_prompt(value: Any, text: str):
     memory = {"enabled": True, "scope": "user"}
     templated = {**memory, "format_template": "{{ entries[0].value }}|{{ entries | length }}"}
@@ -109,7 +110,7 @@ def test_recalled_value_is_json_in_the_memory_of_a_prompt(value: Any, text: str)
     assert formatted.messages[0].text == f"{text}|1"
 
 
-@pytest.mark.parametrize(("value", "text"), VALUES)
+@for_each("value, text", VALUES)
 async def test_value_in_an_instruction_and_a_result_of_an_agent_is_json(value: Any, text: str):
     model = ScriptedModel(("", [call("get")]), "done")
     tools = Tools(get=lambda: ToolResult("", [value]))

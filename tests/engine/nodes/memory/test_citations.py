@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.language.dsl import load_document
 from workflows.engine.nodes import build_kinds
 from workflows.engine.nodes.memory.citations import find_cited_pages, shows_citations
@@ -73,7 +74,7 @@ FLOWS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("nodes", "outputs", "expected"), [case[1:] for case in FLOWS],
+@for_each("nodes, outputs, expected", [case[1:] for case in FLOWS],
                          ids=[case[0] for case in FLOWS])  # fmt: skip
 def test_pages_are_followed_to_a_model_or_the_answer(nodes, outputs, expected):
     assert cite(nodes, FOUND, outputs=outputs) == expected

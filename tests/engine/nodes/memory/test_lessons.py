@@ -9,6 +9,7 @@ from memory.core.records import StoreParams
 from memory.providers.in_memory import InMemoryProvider
 from tests.engine.agent.scripted import MODEL, ScriptedModel
 from tests.engine.test_llm import PIVOT, Reminds
+from tests.support.cases import for_each
 from tests.support.documents import document, end, llm, node, start
 from tests.support.engine import EchoModels
 from workflows.engine.runtime.runner import WorkflowRunner
@@ -37,9 +38,9 @@ async def run(node_to_run: Any, output: str, system: dict[str, Any], models: Any
     return str(result.outputs["out"])
 
 
-@pytest.mark.parametrize(("system", "has_lesson"), [(TASK, True), (CHAT, False)])
-@pytest.mark.parametrize(
-    ("kind", "settings", "output"),
+@for_each("system, has_lesson", [(TASK, True), (CHAT, False)])
+@for_each(
+    "kind, settings, output",
     [
         ("memory-recall", RECALL, "text"),
         ("memory-recall", {"scope": "user"}, "text"),

@@ -9,6 +9,7 @@ import pytest
 from memory.core.records import MemoryEntry, StoreParams
 from memory.providers.in_memory import InMemoryProvider
 from tests.memory.logic.entries.test_instructions import ORDERS
+from tests.support.cases import for_each
 from tests.support.documents import document, end, llm, node, start
 from tests.support.engine import EchoModels, ports
 from workflows.engine.language.plan import compile_plan
@@ -97,8 +98,8 @@ def test_words_from_outside_keep_their_own_note_also_beside_dated_entries() -> N
     assert render_memories(hits).splitlines()[1:3] == [QUOTING_NOTE, '- 22 Nov 2026: "I\'m Ana."']
 
 
-@pytest.mark.parametrize("text", CORPUS)
-@pytest.mark.parametrize("origin", ["web", "person"])
+@for_each("text", CORPUS)
+@for_each("origin", ["web", "person"])
 def test_no_text_leaves_its_line_or_its_message(text: str, origin: str) -> None:
     lines = render_memories([entry(text, "bad", origin=origin), entry("tea", "good")]).splitlines()
 
@@ -172,8 +173,8 @@ async def obeyed(memory: InMemoryProvider, *nodes: Any) -> tuple[EchoModels, Seq
     return models, journal.events
 
 
-@pytest.mark.parametrize("text", CORPUS)
-@pytest.mark.parametrize("scope", ["user", "global"])
+@for_each("text", CORPUS)
+@for_each("scope", ["user", "global"])
 async def test_model_that_obeys_what_it_recalls_writes_nothing_that_is_used(
     text: str, scope: str
 ) -> None:

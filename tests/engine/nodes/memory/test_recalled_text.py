@@ -9,6 +9,7 @@ import pytest
 from memory.core.records import MemoryEntry, StoreParams
 from memory.providers.in_memory import InMemoryProvider
 from tests.engine.nodes.memory.test_quoting import CORPUS
+from tests.support.cases import for_each
 from tests.support.documents import branch, document, end, node, start
 from workflows.engine.nodes.memory.entry_keys import build_key
 from workflows.engine.nodes.memory.quoting import DATA_NOTE, MEMORY_HEADING, render_quotes
@@ -38,7 +39,7 @@ def test_each_memory_is_a_quoted_line_with_where_it_comes_from() -> None:
     assert render_quotes([]) == ""
 
 
-@pytest.mark.parametrize("text", CORPUS)
+@for_each("text", CORPUS)
 def test_memory_can_not_leave_its_line(text: str) -> None:
     lines = render_quotes([entry(text, key=text[:40])]).splitlines()
 

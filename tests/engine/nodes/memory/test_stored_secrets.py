@@ -3,12 +3,11 @@
 import json
 from typing import Any
 
-import pytest
-
 from memory.providers.in_memory import InMemoryProvider
 from tests.engine.agent.scripted import MODEL, ScriptedModel
 from tests.engine.agent.test_stored_secrets import SECRET, KnownSecrets
 from tests.engine.agent.test_todo import TODOS, step
+from tests.support.cases import for_each
 from tests.support.documents import document, end, node, start
 from tests.support.engine import ports
 from workflows.engine.language.document import NodeSpec
@@ -98,7 +97,7 @@ def list_reasons(journal: ListJournal) -> list[list[str]]:
     return [list(event.reasons) for event in journal.events if isinstance(event, MemoryKeptOut)]
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@for_each("name", WRITERS)
 async def test_field_with_a_stored_secret_is_named_and_not_written(name: str) -> None:
     field, writer = WRITERS[name]
 
@@ -112,7 +111,7 @@ async def test_field_with_a_stored_secret_is_named_and_not_written(name: str) ->
     )
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@for_each("name", WRITERS)
 async def test_same_field_is_written_without_one(name: str) -> None:
     result, journal, memory = await run(WRITERS[name][1], "Ana drinks tea")
 

@@ -9,6 +9,7 @@ from memory.core.recall.relevance import BACKGROUND_TEXTS, Relevance, weigh_term
 from memory.core.recall.scoring import compute_rarity
 from memory.core.recall.similarity import Nearness, map_cosine
 from memory.core.recall.tokens import extract_query_terms, parse_query
+from tests.support.cases import for_each
 
 
 quick = settings(max_examples=80, deadline=None)
@@ -99,7 +100,7 @@ CONTENT = [
 ]
 
 
-@pytest.mark.parametrize(("question", "weights"), CONTENT)
+@for_each("question, weights", CONTENT)
 def test_content_of_a_question(question: str, weights: dict[str, float]) -> None:
     assert parse_query(question).content_weights == weights
 

@@ -4,6 +4,7 @@ import pytest
 
 from memory.core.recall.ranking import Text, rank_texts
 from memory.core.recall.speakers import Turn, find_marks, list_asked_marks, read_turn
+from tests.support.cases import for_each
 
 
 MARKS = [
@@ -23,7 +24,7 @@ MARKS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "marks"), MARKS)
+@for_each("text, marks", MARKS)
 def test_marks_say_who_speaks_and_how_much_is_asked(text: str, marks: Mapping[str, int]) -> None:
     assert find_marks(text) == marks
 

@@ -1,6 +1,5 @@
-import pytest
-
 from memory.core.recall.tokens import extract_query_terms, extract_terms
+from tests.support.cases import for_each
 
 
 TERMS = [
@@ -17,7 +16,7 @@ TERMS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), TERMS)
+@for_each("text, expected", TERMS)
 def test_text_is_cut_into(text: str, expected: tuple[str, ...]) -> None:
     assert extract_terms(text) == expected
 

@@ -13,6 +13,7 @@ from memory.logic.conversations.messages import Message, Role, ToolCall, count_t
 from memory.logic.conversations.summary import ExtractiveSummariser, Summariser
 from memory.providers.base import MemoryProvider
 from tests.memory.logic.support import STORES, Ticking, counting
+from tests.support.cases import for_each
 
 
 def user(text: str) -> Message:
@@ -352,7 +353,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("message", REFUSED)
+@for_each("message", REFUSED)
 def test_message_that_makes_no_sense_is_refused(message: Message):
     with pytest.raises(InvalidInput):
         conversation().add_message(message)

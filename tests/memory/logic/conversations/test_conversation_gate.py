@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from memory.logic.conversations.conversation_gate import PLACEHOLDER, screen_message
 from memory.logic.conversations.conversation_requests import parse_message
+from tests.support.cases import for_each
 
 
 KEY = "sk-proj-Zx81kQmN4tYp0LrVb7WcD3sHf9JgA2eU"
@@ -28,7 +27,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("said", "stands"), ROWS)
+@for_each("said, stands", ROWS)
 def test_message_stands_in_the_history_as(said: dict[str, Any], stands: str) -> None:
     assert heard(**said).message.content == stands
 

@@ -28,6 +28,7 @@ from memory.logic.conversations.messages import (
     to_json,
 )
 from tests.memory.logic.support import quick
+from tests.support.cases import for_each
 
 
 @st.composite
@@ -162,7 +163,7 @@ def test_message_survives_its_json(messages: list[Message]):
 WRONG: list[Any] = [{}, {"role": "nobody"}, [], None, {"role": "user", "content": "x", "id": 1}]
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+@for_each("wrong", WRONG)
 def test_json_that_is_no_message_is_refused(wrong: Any):
     with pytest.raises(Serialization):
         from_json(wrong)

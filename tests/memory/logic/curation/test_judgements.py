@@ -12,6 +12,7 @@ from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.statements import rate_statements
 from tests.memory.logic.curation.transcripts import FACTS, JUNK, OTHER_FACTS, OTHER_JUNK
 from tests.memory.logic.support import NAMESPACE
+from tests.support.cases import for_each
 
 
 @pytest.mark.parametrize(("facts", "junk"), [(FACTS, JUNK), (OTHER_FACTS, OTHER_JUNK)])
@@ -51,7 +52,7 @@ REPEATED = [
 ]
 
 
-@pytest.mark.parametrize(("sentence", "expected"), REPEATED)
+@for_each("sentence, expected", REPEATED)
 def test_repetition_is_seen(sentence: str, expected: bool):
     assert RECALLED.contains(sentence) is expected
     assert exclude_known([sentence], RECALLED) == (() if expected else (sentence,))

@@ -11,6 +11,7 @@ from memory.logic.curation.model_curator import ModelCurator
 from memory.logic.curation.work import FinishedWork, WorkStatus
 from memory.logic.judgement.judge import Judge
 from tests.memory.logic.support import NAMESPACE, counting
+from tests.support.cases import for_each
 
 
 TOO_SHORT, SMALL_TALK, NOT_DONE = DropReason
@@ -84,7 +85,7 @@ LESSONS: list[tuple[str, DropReason | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "reason"), LESSONS)
+@for_each("text, reason", LESSONS)
 def test_text_is_a_lesson_or_dropped_with_a_reason(text: str, reason: DropReason | None):
     assert find_drop_reason(text) is reason
 
@@ -125,8 +126,8 @@ def list_kinds(result: CurationResult) -> list[str]:
     return [draft.key.partition(":")[0] for draft in result.drafts]
 
 
-@pytest.mark.parametrize("task", ["ok", "Thanks!", "好的", "hi"])
-@pytest.mark.parametrize("is_offline", [True, False])
+@for_each("task", ["ok", "Thanks!", "好的", "hi"])
+@for_each("is_offline", [True, False])
 async def test_small_talk_teaches_nothing(task: str, is_offline: bool):
     model = Model("ok", "Noted.", summary=f"The user said {task}")
     work = FinishedWork(task, outputs=[task, "You're welcome!"])

@@ -9,6 +9,7 @@ from memory.core.records import Source, StoreParams, Tier
 from memory.logic.curation.parsing import Analysis, build_drafts, parse_analysis
 from memory.logic.curation.repair import UnreadableAnswer
 from tests.memory.logic.support import NAMESPACE, counting
+from tests.support.cases import for_each
 
 
 FULL = {
@@ -46,7 +47,7 @@ LISTS: list[tuple[Any, tuple[str, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("given_", "expected"), LISTS)
+@for_each("given_, expected", LISTS)
 def test_list_is_understood(given_: Any, expected: tuple[str, ...]):
     answer = json.dumps({"summary": "s", "errors": given_})
 
@@ -93,7 +94,7 @@ NOT_UNDERSTOOD = [
 ]
 
 
-@pytest.mark.parametrize("answer", NOT_UNDERSTOOD)
+@for_each("answer", NOT_UNDERSTOOD)
 def test_answer_that_makes_no_sense_is_refused_whole(answer: str):
     with pytest.raises(UnreadableAnswer):
         parse_analysis(answer)

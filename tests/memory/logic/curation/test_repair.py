@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from memory.core.errors import InvalidInput
 from memory.logic.curation.repair import UnreadableAnswer, read_object
 from tests.memory.logic.support import quick
+from tests.support.cases import for_each
 
 
 READ: list[tuple[str, str, dict[str, Any], list[str]]] = [
@@ -49,8 +50,8 @@ READ: list[tuple[str, str, dict[str, Any], list[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("_what", "text", "value", "repairs"), READ, ids=[row[0] for row in READ])
-def test_answer_is_read(_what: str, text: str, value: dict[str, Any], repairs: list[str]):
+@for_each("name, text, value, repairs", READ, ids=[row[0] for row in READ])
+def test_answer_is_read(name: str, text: str, value: dict[str, Any], repairs: list[str]):
     found = read_object(text)
 
     assert found.value == value
@@ -79,7 +80,7 @@ HOPELESS = [
 ]
 
 
-@pytest.mark.parametrize("text", HOPELESS, ids=range(len(HOPELESS)))
+@for_each("text", HOPELESS, ids=range(len(HOPELESS)))
 def test_hopeless_answer_is_refused(text: str):
     with pytest.raises(UnreadableAnswer):
         read_object(text)

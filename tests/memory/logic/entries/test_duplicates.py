@@ -26,6 +26,7 @@ from memory.logic.review.contradictions import (
     parse_claim,
 )
 from tests.memory.logic.support import NAMESPACE, START, quick
+from tests.support.cases import for_each
 
 
 SAME, NEAR, DIFFERENT = Likeness.SAME, Likeness.NEAR, Likeness.DIFFERENT
@@ -79,7 +80,7 @@ PAIRS: list[tuple[Any, Any, Likeness]] = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other", "expected"), PAIRS)
+@for_each("one, other, expected", PAIRS)
 def test_two_values_are(one: Any, other: Any, expected: Likeness):
     assert compare_values(one, other) is expected
     assert compare_values(other, one) is expected
@@ -260,7 +261,7 @@ CLAIMS = [
 ]
 
 
-@pytest.mark.parametrize(("value", "expected"), CLAIMS)
+@for_each("value, expected", CLAIMS)
 def test_claim_in(value: Any, expected: Claim | None):
     assert parse_claim(value) == expected
 
@@ -279,7 +280,7 @@ CONFLICTS: list[tuple[Any, Any, ContradictionKind | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other", "expected"), CONFLICTS)
+@for_each("one, other, expected", CONFLICTS)
 def test_two_memories_contradict(one: Any, other: Any, expected: ContradictionKind | None):
     found = find_conflict(one, other)
 

@@ -6,6 +6,7 @@ import pytest
 
 from memory.core.errors import InvalidInput
 from memory.logic.entries.filter_syntax import parse_filter_text
+from tests.support.cases import for_each
 
 
 TYPED: list[tuple[str, dict[str, Any]]] = [
@@ -25,14 +26,12 @@ TYPED: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("typed", "filter_"), TYPED)
+@for_each("typed, filter_", TYPED)
 def test_what_is_typed_is_the_languages_filter(typed: str, filter_: dict[str, Any]) -> None:
     assert parse_filter_text(typed) == filter_
 
 
-@pytest.mark.parametrize(
-    "typed", ["topic", "=cats", "n>=", "$or=1", "{", '{"$like": 1}', "[1]", "a..b=1"]
-)
+@for_each("typed", ["topic", "=cats", "n>=", "$or=1", "{", '{"$like": 1}', "[1]", "a..b=1"])
 def test_nonsense_is_refused_rather_than_matching_nothing(typed: str) -> None:
     with pytest.raises(InvalidInput):
         parse_filter_text(typed)

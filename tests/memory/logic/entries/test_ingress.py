@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.logic.entries.ingress import (
     FindingReason,
@@ -15,6 +13,7 @@ from memory.logic.entries.ingress import (
 )
 from memory.logic.entries.origins import ContentOrigin
 from tests.memory.logic.support import NAMESPACE, START, provider
+from tests.support.cases import for_each
 
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLE"
@@ -103,9 +102,9 @@ DECISIONS: list[tuple[str, Incoming, IngressOutcome, list[FindingReason]]] = [
 ]
 
 
-@pytest.mark.parametrize(("_what", "incoming", "outcome", "reasons"), DECISIONS)
+@for_each("name, incoming, outcome, reasons", DECISIONS)
 def test_gate_decides(
-    _what: str, incoming: Incoming, outcome: IngressOutcome, reasons: list[FindingReason]
+    name: str, incoming: Incoming, outcome: IngressOutcome, reasons: list[FindingReason]
 ):
     """seed 2, working memory: an ingress filter keeps up the quality, and each reason is kept."""
     decision = decide_ingress(incoming)

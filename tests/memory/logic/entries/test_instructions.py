@@ -3,6 +3,7 @@
 import pytest
 
 from memory.logic.entries.instructions import find_instructions
+from tests.support.cases import for_each
 from tests.support.processor_time import limit_cpu
 
 
@@ -79,7 +80,7 @@ ORDERS = [
 ]
 
 
-@pytest.mark.parametrize("text", ORDERS)
+@for_each("text", ORDERS)
 def test_order_is_seen(text: str):
     assert find_instructions(text)
 
@@ -154,7 +155,7 @@ NO_ORDERS = [
 ]
 
 
-@pytest.mark.parametrize("text", NO_ORDERS)
+@for_each("text", NO_ORDERS)
 def test_ordinary_text_is_no_order(text: str):
     assert find_instructions(text) == ()
 

@@ -3,6 +3,7 @@
 import pytest
 
 from memory.logic.entries.secrets import redact, redact_json
+from tests.support.cases import for_each
 from tests.support.processor_time import limit_cpu
 
 
@@ -191,7 +192,7 @@ INNOCENT = [
 ]
 
 
-@pytest.mark.parametrize(("text", "password"), WRITTEN_DOWN)
+@for_each("text, password", WRITTEN_DOWN)
 def test_password_is_redacted_whole(text: str, password: str):
     before, _, after = text.partition(password)
 
@@ -202,7 +203,7 @@ def test_password_is_redacted_whole(text: str, password: str):
     assert rest in (after, after.lstrip(".!")), redacted
 
 
-@pytest.mark.parametrize("text", INNOCENT)
+@for_each("text", INNOCENT)
 def test_sentence_about_passwords_is_left_alone(text: str):
     assert redact(text).value == text
 
@@ -213,7 +214,7 @@ def test_redacting_a_password_again_changes_nothing():
         assert redact(once).value == once
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         "Passwort",

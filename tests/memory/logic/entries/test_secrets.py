@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from memory.logic.entries.secrets import find_secrets, redact, redact_json
 from tests.memory.logic.support import quick
+from tests.support.cases import for_each
 from tests.support.processor_time import limit_cpu
 
 
@@ -59,7 +60,7 @@ SECRETS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "text"), SECRETS)
+@for_each("kind, text", SECRETS)
 def test_secret_is_found(kind: str, text: str):
     assert [one.kind for one in find_secrets(text)] == [kind]
 
@@ -100,7 +101,7 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("text", ORDINARY)
+@for_each("text", ORDINARY)
 def test_ordinary_text_is_left_alone(text: str):
     assert redact(text).value == text
 

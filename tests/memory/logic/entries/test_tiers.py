@@ -24,6 +24,7 @@ from memory.logic.entries.tiers import (
     set_default_ttl,
 )
 from tests.memory.logic.support import NAMESPACE, START, Ticking, provider, quick
+from tests.support.cases import for_each
 
 
 def entry(**changes: Any) -> MemoryEntry:
@@ -54,7 +55,7 @@ def test_working_memory_lives_a_day():
     assert set_default_ttl(StoreParams(NAMESPACE, "k", value=1)).ttl_seconds is None
 
 
-@pytest.mark.parametrize(("tier", "move", "to"), list(product(Tier, TierAction, Tier)))
+@for_each("tier, move, to", list(product(Tier, TierAction, Tier)))
 def test_move_is_made_only_where_the_table_has_it(tier: Tier, move: TierAction, to: Tier):
     one = entry(tier=tier)
     if to in TRANSITIONS.get((tier, move), ()):
@@ -87,7 +88,7 @@ PROMOTED: list[tuple[MemoryEntry, int, PromotionReason | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("one", "use", "expected"), PROMOTED)
+@for_each("one, use, expected", PROMOTED)
 def test_promotion_is(one: MemoryEntry, use: int, expected: PromotionReason | None):
     assert find_promotion_reason(one, use) == expected
 

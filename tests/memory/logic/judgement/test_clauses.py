@@ -8,10 +8,11 @@ from memory.logic.judgement.clauses import (
     repeat_subject,
     split_sentences,
 )
+from tests.support.cases import for_each
 
 
-@pytest.mark.parametrize(
-    ("message", "sentences"),
+@for_each(
+    "message, sentences",
     [
         ("I live in Lyon. Where can I eat?", ["I live in Lyon.", "Where can I eat?"]),
         ("私はベジタリアンです。何を作れますか？", ["私はベジタリアンです。", "何を作れますか？"]),
@@ -35,8 +36,8 @@ def test_sentences_of_the_person(message: str, sentences: list[str]) -> None:
     assert split_sentences(message) == sentences
 
 
-@pytest.mark.parametrize(
-    ("sentence", "clauses"),
+@for_each(
+    "sentence, clauses",
     [
         ("I'm Ana and I live in Lyon.", ["I'm Ana", "I live in Lyon."]),
         ("I am Ana, I live in Lyon.", ["I am Ana", "I live in Lyon."]),
@@ -58,8 +59,8 @@ def test_clauses_of_a_sentence(sentence: str, clauses: list[str]) -> None:
     assert clauses in list_splits(sentence)
 
 
-@pytest.mark.parametrize(
-    ("first", "clause", "whole"),
+@for_each(
+    "first, clause, whole",
     [
         ("I live in Lyon", "work at Siemens", "I work at Siemens"),
         ("我叫小红", "住在南京", "我住在南京"),
@@ -85,8 +86,8 @@ def test_sentence_of_one_clause_or_of_a_list_is_not_split(sentence: str) -> None
     assert list_splits(sentence) == []
 
 
-@pytest.mark.parametrize(
-    ("sentence", "fact"),
+@for_each(
+    "sentence, fact",
     [
         ("Please remember that my cat is ill.", "My cat is ill."),
         ("by the way, I'm a vegetarian", "I'm a vegetarian"),

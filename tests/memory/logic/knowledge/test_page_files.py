@@ -17,6 +17,7 @@ from memory.logic.knowledge.page_files import (
 )
 from memory.logic.knowledge.pages import KnowledgePage
 from tests.memory.logic.support import START, STORES, Ticking, quick
+from tests.support.cases import for_each
 
 
 def load(data: bytes, name: str = "notes.md") -> KnowledgePage:
@@ -148,7 +149,7 @@ TITLES = [
 ]
 
 
-@pytest.mark.parametrize(("data", "title"), TITLES)
+@for_each("data, title", TITLES)
 def test_title_is_found(data: bytes, title: str):
     assert load(data).title == title
 
@@ -166,7 +167,7 @@ HEADLESS = [
 ]
 
 
-@pytest.mark.parametrize("text", HEADLESS, ids=range(len(HEADLESS)))
+@for_each("text", HEADLESS, ids=range(len(HEADLESS)))
 def test_what_is_no_head_is_content(text: str):
     assert split_header(text) == ("", text)
 

@@ -16,6 +16,7 @@ from memory.logic.knowledge.page_merge import MatchReason, find_matching_page, m
 from memory.logic.knowledge.pages import KnowledgePage, build_slug, from_entry, list_wiki_links
 from memory.providers.base import MemoryProvider
 from tests.memory.logic.support import STORES, Ticking, quick
+from tests.support.cases import for_each
 
 
 TEAM = "global:wiki"
@@ -76,9 +77,7 @@ def test_page_is_added_once_and_updated_only_where_it_is():
         wiki.mark_checked("b")
 
 
-@pytest.mark.parametrize(
-    "wrong", [page(""), page(" a"), page("a", " "), page("a", references=("a",))]
-)
+@for_each("wrong", [page(""), page(" a"), page("a", " "), page("a", references=("a",))])
 def test_page_that_makes_no_sense_is_refused(wrong: KnowledgePage):
     with pytest.raises(InvalidInput):
         store().add_page(wrong)
@@ -236,7 +235,7 @@ TWINS: list[tuple[KnowledgePage, KnowledgePage, MatchReason | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("new", "old", "expected"), TWINS)
+@for_each("new, old, expected", TWINS)
 def test_twin_is_seen(new: KnowledgePage, old: KnowledgePage, expected: MatchReason | None):
     found = find_matching_page(new, [old])
 

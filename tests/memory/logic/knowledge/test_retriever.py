@@ -22,6 +22,7 @@ from memory.logic.knowledge.retriever import (
     rank_pages,
 )
 from tests.memory.logic.support import STORES, Ticking, quick
+from tests.support.cases import for_each
 
 
 def page(id_: str, title: str, **fields: Any) -> KnowledgePage:
@@ -42,7 +43,7 @@ KEYWORDS = [
 ]
 
 
-@pytest.mark.parametrize(("query", "expected"), KEYWORDS)
+@for_each("query, expected", KEYWORDS)
 def test_keywords_of(query: str, expected: tuple[str, ...]):
     """seed 4 step 4: keyword extraction splits, drops stop words and single characters."""
     assert extract_keywords(query) == expected
@@ -58,7 +59,7 @@ DICE = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other", "expected"), DICE)
+@for_each("one, other, expected", DICE)
 def test_overlap_is_dice_of_terms_and_pairs(one: str, other: str, expected: float):
     """seed 4 step 4: TextOverlap by the Dice coefficient is right."""
     assert compute_dice_coefficient(build_grams(one), build_grams(other)) == pytest.approx(expected)

@@ -34,6 +34,7 @@ from memory.logic.review.proposals import (
 )
 from memory.providers.in_memory import InMemoryProvider
 from tests.memory.logic.support import NAMESPACE, Ticking, counting, provider
+from tests.support.cases import for_each
 
 
 CLOCK = Ticking()
@@ -266,7 +267,7 @@ def test_failure_in_the_middle_leaves_all_as_it_was(number: int, writes: int):
 MOVES = [(one, other) for one in ReviewState for other in ReviewState]
 
 
-@pytest.mark.parametrize(("one", "other"), MOVES)
+@for_each("one, other", MOVES)
 def test_proposal_moves_only_as_the_table_says(one: ReviewState, other: ReviewState):
     given_ = replace(proposal(ChangeKind.ADD, new=new("x")), state=one)
     if other in NEXT_STATES[one]:
@@ -300,7 +301,7 @@ MISSHAPEN: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("fields", MISSHAPEN, ids=range(len(MISSHAPEN)))
+@for_each("fields", MISSHAPEN, ids=range(len(MISSHAPEN)))
 def test_proposal_that_makes_no_sense_is_refused(fields: dict[str, Any]):
     with pytest.raises(InvalidInput):
         Proposal("p", namespace=NAMESPACE, **fields)
@@ -348,7 +349,7 @@ SAME_MEANING: list[tuple[Proposal, Proposal, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other", "same"), SAME_MEANING, ids=range(len(SAME_MEANING)))
+@for_each("one, other, same", SAME_MEANING, ids=range(len(SAME_MEANING)))
 def test_fingerprint_is_of_the_meaning(one: Proposal, other: Proposal, same: bool):
     assert (compute_fingerprint(one) == compute_fingerprint(other)) is same
 

@@ -4,10 +4,11 @@ import pytest
 
 from config.http.strict_json import MAX_DEPTH, MAX_DIGITS, NotStrictJson, loads
 from memory.services.transfer.line_errors import describe_syntax_error
+from tests.support.cases import for_each
 
 
-@pytest.mark.parametrize(
-    ("line", "why"),
+@for_each(
+    "line, why",
     [
         (b"hello", "Invalid JSON at character 0."),
         (b'{"a": 1} {}', "Invalid JSON at character 9."),

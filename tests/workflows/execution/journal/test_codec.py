@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.runtime.events import Event, NodeStateChange, RunFinished, RunStarted
 from workflows.engine.runtime.step_records import StepError, StepKey, StepRecord, StepStatus, Write
 from workflows.execution.journal.codec import (
@@ -17,8 +18,8 @@ from workflows.execution.journal.codec import (
 )
 
 
-@pytest.mark.parametrize(
-    ("value", "stored"),
+@for_each(
+    "value, stored",
     [
         ("a\0b", "a\ufffdb"),
         ("\\u0000", "\\u0000"),  # text that only looks like an escape

@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 
 from accounts.tenancy import tenant
+from tests.support.cases import for_each
 from tests.workflows.tools.signed_in.conftest import reload
 from workflows.engine.errors import ToolFailed
 from workflows.models import ToolSignIn
@@ -69,7 +70,7 @@ async def find_server(url: str, documents: Mapping[str, Mapping[str, Any]]) -> A
     return await discover(exchanges, url, Challenge())
 
 
-@pytest.mark.parametrize(("entered", "written"), WRITINGS.items())
+@for_each("entered, written", WRITINGS.items())
 async def test_resource_is_recognized_however_its_address_is_written(
     entered: str, written: str
 ) -> None:
@@ -85,7 +86,7 @@ async def test_resource_is_recognized_however_its_address_is_written(
     server.check_issuer(issuer)  # however it is written
 
 
-@pytest.mark.parametrize(("entered", "written"), WRITINGS.items())
+@for_each("entered, written", WRITINGS.items())
 async def test_server_that_says_nothing_of_itself_is_its_own_authorization_server(
     entered: str, written: str
 ) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from workflows.engine.errors import ConditionInvalid
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.nodes.memory.knowledge.config import MetadataConditions
@@ -31,8 +32,8 @@ PAGE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "operator", "value", "is_met"),
+@for_each(
+    "name, operator, value, is_met",
     [
         ("title", "contains", "fund", True),
         ("title", "contains", "refund", False),  # as in the branches of a workflow
@@ -94,7 +95,7 @@ def test_conditions_are_joined_and_hold_values_of_the_run() -> None:
     assert list_condition_references(group(*both)) == [("start", "who")]
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@for_each("operator", OPERATORS)
 def test_every_operator_of_dify_is_known(operator: str) -> None:
     check_conditions(group(("title", operator, "x")))
 
