@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workflows.sandbox import process
+from workflows.sandbox import monty, process
 from workflows.sandbox.process import Runner
 
 
@@ -55,6 +55,13 @@ def jobs_taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(Runner, "_hand_over", watched)
     return taken
+
+
+@pytest.fixture
+def grace_seconds(monkeypatch: pytest.MonkeyPatch) -> float:
+    """Give programs that run until they are killed less time than others have beyond their limit, and return it."""
+    monkeypatch.setattr(monty, "GRACE_SECONDS", 0.2)
+    return monty.GRACE_SECONDS
 
 
 @pytest.fixture
