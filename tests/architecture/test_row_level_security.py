@@ -11,6 +11,7 @@ from django.db import OperationalError, ProgrammingError, connection, models, tr
 from accounts.tenancy import TenantModel, tenant
 from config.ids import uuid7
 from tests.architecture.world import world
+from tests.support.cases import for_each
 from tests.support.cast import Cast
 
 
@@ -44,7 +45,7 @@ def test_tenant_models_are_all_found():
     }
 
 
-@pytest.mark.parametrize("model", TENANTS, ids=lambda model: model._meta.label)
+@for_each("model", TENANTS, ids=lambda model: model._meta.label)
 def test_rows_of_another_team_are_invisible_without_the_filter(model, both):
     with tenant([both.team_b.id]):
         assert rows(model).filter(team_id=both.team_b.id).exists(), (
@@ -57,12 +58,12 @@ def test_rows_of_another_team_are_invisible_without_the_filter(model, both):
     assert seen <= {both.team_a.id}
 
 
-@pytest.mark.parametrize("model", TENANTS, ids=lambda model: model._meta.label)
+@for_each("model", TENANTS, ids=lambda model: model._meta.label)
 def test_rows_without_a_tenant_are_none(model, both):
     assert rows(model).count() == 0
 
 
-@pytest.mark.parametrize("model", TENANTS, ids=lambda model: model._meta.label)
+@for_each("model", TENANTS, ids=lambda model: model._meta.label)
 def test_row_written_into_another_team_is_refused(model, both):
     with tenant([both.team_b.id]):
         row = rows(model).filter(team_id=both.team_b.id).first()
@@ -73,7 +74,7 @@ def test_row_written_into_another_team_is_refused(model, both):
         row.save(force_insert=True)
 
 
-@pytest.mark.parametrize("model", TENANTS, ids=lambda model: model._meta.label)
+@for_each("model", TENANTS, ids=lambda model: model._meta.label)
 def test_rows_of_another_team_are_untouched_by_update_and_delete(model, both):
     changes = {"team_id": both.team_a.id}
 
@@ -102,7 +103,7 @@ def test_view_reads_its_table_with_the_rights_of_whoever_asks(model):
         assert cursor.fetchone() == (["security_invoker=true"],)
 
 
-@pytest.mark.parametrize("model", TABLES, ids=lambda model: model._meta.label)
+@for_each("model", TABLES, ids=lambda model: model._meta.label)
 def test_table_of_a_tenant_forces_the_policy_on_its_owner_too(model):
     with connection.cursor() as cursor:
         cursor.execute(
@@ -114,7 +115,7 @@ def test_table_of_a_tenant_forces_the_policy_on_its_owner_too(model):
     assert found == (True, True)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "setting",
     [
         *("", "{}", "{not-a-uuid}", "'; drop table x", "{*}", "NULL", '{"a"}'),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from config.api import api
+from tests.support.cases import for_each
 from tests.support.cast import Person
 from tests.support.markup import markup_of
 
@@ -35,7 +36,7 @@ ROUTES = {
 }
 
 
-@pytest.mark.parametrize("path", ROUTES)
+@for_each("path", ROUTES)
 def test_unknown_query_parameter_is_refused_by_its_name(path: str, alice: Person) -> None:
     answer = alice.client.get(f"{ROUTES[path]}offsett=3")
 

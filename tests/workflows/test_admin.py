@@ -10,6 +10,7 @@ from django.urls import reverse
 from accounts.models import User
 from tests.architecture.matrix_objects import CANARY_A, CANARY_B
 from tests.architecture.world import world
+from tests.support.cases import for_each
 from tests.support.markup import markup_of
 from workflows.models import FirstSteps
 
@@ -70,7 +71,7 @@ def cast_with_words(cast):
     return [(cast.alice, CANARY_A), (cast.bob, "bobs-place"), (cast.carol, CANARY_B)]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
+@for_each("model", MODELS, ids=lambda model: model._meta.label)
 def test_model_has_an_admin_page(model):
     assert admin.site.is_registered(model)
 

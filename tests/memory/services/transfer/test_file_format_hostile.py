@@ -14,6 +14,7 @@ from memory.models import Entry
 from memory.services.transfer.import_check import MAX_BYTES
 from tests.memory.services.conftest import at_door
 from tests.memory.services.exchanging import AT, SHARED, brought, entry, file_of, space
+from tests.support.cases import for_each
 from tests.support.cast import Person
 
 
@@ -107,7 +108,7 @@ def test_furthest_moments_and_numbers_are_taken_and_can_be_changed(alice: Person
     assert services.list_entries(door, namespace=SHARED).total == 1
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@for_each("name", HOSTILE)
 def test_hostile_file_is_refused_with_line_and_field(alice: Person, name: str) -> None:
     make, line, field, said = HOSTILE[name]
 
