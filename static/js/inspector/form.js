@@ -5,10 +5,10 @@ import { t } from "../common/translations.js";
 import { CONTROL, getPath, showValue, readValue } from "./controls.js";
 import { getAtPath, buildOperation, setAtPath, parseJson, isEqual } from "../common/json_paths.js";
 
-const SAVE_DELAY = 600; // ms without a key press after which a text is saved
 
 /** Events: "saved" {path}, "shown". `op` determines the operations: the set of a node, or the feature of the workflow. */
 export class Form extends EventTarget {
+  static saveDelay = 600; // ms without a key press after which a text is saved
   #dirty = new Map(); // control → its value before the input
   #timers = new Map();
   #undecided = new WeakSet(); // controls that show a value with a pending decision
@@ -209,7 +209,7 @@ export class Form extends EventTarget {
     if (!target.matches(CONTROL) || !isTextControl(target)) return;
     if (!this.#dirty.has(target)) this.#dirty.set(target, getAtPath(this.data, getPath(target)));
     clearTimeout(this.#timers.get(target));
-    this.#timers.set(target, setTimeout(() => this.commit(target), SAVE_DELAY));
+    this.#timers.set(target, setTimeout(() => this.commit(target), Form.saveDelay));
   }
 
   // Leaving a field causes no change: its input was saved already or waits for a decision.
