@@ -80,8 +80,7 @@ def remember(
             params = keep_prompt_use(params, _find_previous(access, params.key, state))
         if not raw:
             params = _admit(access, row, params, is_provider=is_provider)
-        is_new_key = state is not None and state.key == params.key and state.entry is None
-        if once and (existing := _find_known_entry(access, params, is_new_key)) is not None:
+        if once and (existing := _find_known_entry(access, params, state)) is not None:
             return existing
         size = check_value(access.policy, params.value, key=params.key, metadata=params.metadata)
         access.detail.update(key=hash_key(params.key), bytes=size, keys=1)
@@ -127,11 +126,12 @@ def _admit(
 
 
 def _find_known_entry(
-    access: NamespaceAccess, params: StoreParams, is_new_key: bool
+    access: NamespaceAccess, params: StoreParams, state: rows.WriteState | None
 ) -> MemoryEntry | None:
     """Return the entry that has the statement already, and note it in the audit entry."""
     if params.tier is Tier.QUARANTINE:
         return None
+    is_new_key = state is not None and state.key == params.key and state.entry is None
     known_entry = find_known_entry(params, access.open_store(), access.now, is_new_key=is_new_key)
     if known_entry is not None:
         access.detail.update(key=hash_key(known_entry.key), keys=0, known=known_entry.id)

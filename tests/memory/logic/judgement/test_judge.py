@@ -1,7 +1,5 @@
 """What is a fact, what it replaces, and what a person asks to forget, in several languages and without a model."""
 
-from collections.abc import Sequence
-
 import pytest
 
 from bench.judgement.conversations import FILE, play_conversations
@@ -10,7 +8,7 @@ from memory.embedding import encoder
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.labels import Kind
 from memory.logic.judgement.operations import Action, KnownFact
-from memory.logic.judgement.probes import Floats, load_probes
+from memory.logic.judgement.probes import load_probes
 
 
 @pytest.mark.parametrize(
@@ -461,50 +459,3 @@ def test_words_of_others_and_questions_are_no_facts(
     operations = judge.decide(judge.judge_message(message), [], [])
 
     assert [operation.text for operation in operations] == facts
-
-
-def test_text_that_was_judged_lately_is_not_judged_again() -> None:
-    texts: list[str] = []
-
-    def encode(new_texts: Sequence[str]) -> Floats:
-        texts.extend(new_texts)
-        return encoder.encode(new_texts)
-
-    judge = Judge(encode, load_probes())
-    first, second = judge.judge_texts(["I live in Lyon.", "I live in Lyon."])
-    (third,) = judge.judge_message("I live in Lyon.")
-
-    assert first is second is third
-    assert texts == ["I live in Lyon."]
-
-
-class _Counting(Judge):
-    """It notes the texts that it encodes."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        super().__init__(self._note, load_probes())
-
-    def _note(self, new_texts: Sequence[str]) -> Floats:
-        self.texts.extend(new_texts)
-        return encoder.encode(new_texts)
-
-
-@pytest.mark.parametrize(
-    ("message", "is_compared"),
-    [
-        ("I play the violin.", False),
-        ("I live in Lyon.", True),
-        ("I sold my bicycle.", True),
-        ("My favourite film is Vertigo.", True),
-        ("Please forget that I play the violin.", True),
-    ],
-)
-def test_known_facts_are_encoded_only_where_one_could_be_replaced_or_forgotten(
-    message: str, is_compared: bool
-) -> None:
-    judge = _Counting()
-
-    judge.decide(judge.judge_message(message), [KnownFact("1", "I have a cat.")], [])
-
-    assert ("I have a cat." in judge.texts) is is_compared
