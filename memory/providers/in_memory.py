@@ -24,12 +24,12 @@ from memory.core.policy import (
 from memory.core.provider import Clock, check_query, utc_now
 from memory.core.recall.embedding import Embedder, Vector, embed_texts
 from memory.core.recall.groups import get_group
-from memory.core.recall.selection import answer, is_expired, is_visible
+from memory.core.recall.selection import answer, is_visible
 from memory.core.recall.similarity import cosine
 from memory.core.records import MemoryEntry, MemoryQuery, QueryEmbedding, StoreParams
 from memory.core.values import build_embedded_text, build_search_text, count_entry_bytes
 from memory.providers.base import MemoryProvider
-from memory.providers.revisions import build_revision
+from memory.providers.revisions import build_revision, is_expired
 
 
 T = TypeVar("T")

@@ -21,11 +21,11 @@ from memory.core.policy import (
 )
 from memory.core.provider import Clock, check_query, utc_now
 from memory.core.recall.groups import get_group
-from memory.core.recall.selection import answer, is_expired, is_visible
+from memory.core.recall.selection import answer, is_visible
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams
 from memory.core.values import count_entry_bytes, to_compact_json
 from memory.providers.base import MemoryProvider
-from memory.providers.revisions import build_revision
+from memory.providers.revisions import build_revision, is_expired
 
 
 # No namespace contains it, so that no two entries have the same id.

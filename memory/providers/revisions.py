@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from config.ids import uuid7
 from memory.core.entry_codec import CONTENT, get_state
 from memory.core.recall.groups import get_group
+from memory.core.recall.selection import is_expired as is_expired
 from memory.core.records import MemoryEntry, StoreParams
 
 

@@ -59,7 +59,7 @@ def _read_entry(namespace: str, row: Sequence[Any]) -> tuple[MemoryEntry, Sequen
     pk, key, created_at, updated_at, revision = row[:_SOURCE_AT]
     state = dict(zip(STATE, row[_STATE_AT:_MORE_AT], strict=True))
     for name in ("value", "metadata"):
-        state[name] = json.loads(state[name])
+        state[name] = None if state[name] is None else json.loads(state[name])
     state["tier"], state["prompt_use"] = Tier(state["tier"]), PromptUse(state["prompt_use"])
     entry = MemoryEntry(
         id=str(pk),
