@@ -144,31 +144,6 @@ def test_entry_opens_what_it_says(site: Site, allow: str, may: bool) -> None:
         assert site.seen == []
 
 
-@pytest.mark.parametrize(
-    ("host", "entry"),
-    [
-        ("models.test", "models.test"),
-        ("my_service", "my_service"),  # as containers are named
-        ("münchen.test", "xn--mnchen-3ya.test"),
-        ("xn--mnchen-3ya.test", "xn--mnchen-3ya.test"),
-    ],
-)
-def test_name_is_opened_by_its_entry(site: Site, host: str, entry: str) -> None:
-    site.pages["/"] = page(b"hello")
-    options: dict[str, Any] = {
-        "allow": (f"{entry}:{site.port}",),
-        "resolver": lambda _host, port, *_: socket.getaddrinfo("127.0.0.1", port),
-    }
-
-    async def get() -> str:
-        async with net.build_client(**options) as client:
-            return (await client.get(site.url("/", host))).text
-
-    with net.build_sync_client(**options) as plain:
-        assert plain.get(site.url("/", host)).text == "hello"
-    assert asyncio.run(get()) == "hello"
-
-
 def test_name_is_resolved_once_and_pinned(site: Site) -> None:
     """DNS rebinding: the second answer, which would be somebody's intranet, is never asked for."""
     answers = iter(["127.0.0.1", "10.0.0.5", "10.0.0.5"])
