@@ -75,6 +75,9 @@ class Tool:
     is_chosen: bool = False
     # The words of memories in the arguments, which a workflow that is called hands on.
     memories: tuple[str, ...] = ()
+    # What a call spends at most of the limits of an agent. None: nobody knows, so it is called while no other call spends.
+    most_tokens: int | None = 0
+    most_cost: float | None = 0.0  # USD
     # A person's answer to what the tool asked when the same call was made before.
     reply: "ToolReply | None" = None
 

@@ -10,6 +10,7 @@ from json import loads
 
 import structlog
 from django.conf import settings
+from django.db import DatabaseError
 
 from config.monitoring.metrics import RUNS_ENDED
 from config.monitoring.tracing import open_span
@@ -24,6 +25,7 @@ from workflows.engine.runtime.partial_runs import select_missing_node_steps
 from workflows.engine.runtime.run_request import RunControl, RunResult, RunStart
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
 from workflows.engine.runtime.waits import Answer, get_reason
+from workflows.engine.sub_workflows.limited_tools import LimitedTools
 from workflows.engine.sub_workflows.spending import Spending, limit_model, sum_recorded
 from workflows.engine.sub_workflows.spending_limits import SpendingLimits
 from workflows.engine.testing.mocks import Mocks
@@ -51,7 +53,7 @@ from workflows.execution.ports.adapters import (
     clear_notes,
     record_run_start,
 )
-from workflows.execution.ports.children import ChildDriver, ChildRuns, parse_shares
+from workflows.execution.ports.children import ChildDriver, ChildRuns, parse_shares, store_spent
 from workflows.execution.ports.shares import StoredShares
 from workflows.execution.ports.workflow_tools import WorkflowTools
 from workflows.execution.questions.mail import has_mail, mail_questions
@@ -200,7 +202,7 @@ class _Attempt:
             shares=start.shares,
             port=StoredShares(self.execution.claim),
         )
-        ports = self._build_ports(spending, is_limited=bool(start.spending_limits))
+        ports = self._build_ports(spending)
         run_plan = partial(
             self._get_executor(),
             start=start,
@@ -230,11 +232,22 @@ class _Attempt:
             result = _build_failure(start, BROKEN)
         if start.spending_limits:
             result = replace(result, usage=spending.complete(result.usage))
+            await self._store_spent(start, spending.usage.cost)
         if result.status is RunStatus.PAUSED:
             reason = pause_control.reason if pause_control else ""
             await self._pause(result, len(missing_steps), reason or get_reason(result.open_waits))
         else:
             await self._finish(result, ports)
+
+    async def _store_spent(self, start: RunStart, cost: float | None) -> None:
+        """Store what the run has spent, for the agent above it. The run ends as it has, whether that can be stored or not."""
+        claim, limits = self.execution.claim, start.spending_limits
+        if limits.max_cost is None or not cost:
+            return
+        try:
+            await run_in_thread(store_spent, claim, limits, start.shares, cost)
+        except DatabaseError:
+            log.exception("spending_not_stored", extra={"run": str(claim.run_id)})
 
     def _get_executor(self) -> Callable[..., Awaitable[RunResult]]:
         """Return the function that executes the plan, or the rounds of it that this run is for."""
@@ -242,15 +255,13 @@ class _Attempt:
             return partial(execute_plan, self.prepared.plan)
         return partial(execute_rounds, self.prepared.plan, parse_range(self.execution.claim.row))
 
-    def _build_ports(self, spending: Spending, *, is_limited: bool) -> Ports:
+    def _build_ports(self, spending: Spending) -> Ports:
         claim, services, is_leaving = (
             self.execution.claim,
             self.context.services,
             self.execution.is_leaving,
         )
         ports = add_reminder(build_ports(self.acting, self.setup, services), self.acting)
-        if is_limited:
-            ports = replace(ports, model=limit_model(ports.model, spending))
         children = ChildRuns(claim, self.context.children, is_leaving, self.redactor, spending)
         workflow_tools = WorkflowTools(claim, children)
         tools = MergingTools(
@@ -259,8 +270,9 @@ class _Attempt:
         rounds = DistributedRounds(claim, self.context.children, is_leaving, self.redactor)
         return replace(
             ports,
+            model=limit_model(ports.model, spending),
             sub_workflows=children,
-            tools=tools,
+            tools=LimitedTools(tools, spending),
             rounds=rounds if self.whole_run is None else None,
         )
 

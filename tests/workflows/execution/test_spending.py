@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from threading import Barrier, Event
@@ -206,6 +207,24 @@ def test_calls_whose_answers_have_a_length_are_made_at_once(
 
     assert (run.status, together.broken) == ("succeeded", False)
     assert len(model.requests) == 5 + 1
+
+
+def test_start_with_a_limit_of_one_dollar_spends_that_and_what_goes_on_alone(
+    cast: Cast, model: FakeOpenAI, worker: Worker
+) -> None:
+    """Twenty calls of 0.215 at once spent 4.30 of 1.00. Nothing says how long their answers become."""
+    model.reset()
+    model.script(lambda request: replace(answer_with_all(request), usage=(0, 215)))
+
+    run = run_below(cast, worker, list(map(ask, range(5))), max_cost=1.0)
+
+    assert (run.status, run.error) == ("succeeded", "")
+    *before_last_answer, _last_answer = model.requests  # which the agent gives whatever was spent
+    assert 1.0 <= 0.215 * len(before_last_answer) < 1.0 + 0.215
+    with tenant([cast.team_a.pk]):
+        below = list(Run.objects.unscoped().filter(parent=run))
+    assert len(below) == 4
+    assert sum(each.spending_limits.get("spent", 0) for each in below) == pytest.approx(4 * 0.215)
 
 
 def make_claim(person: Person, parent: Run | None = None, **fields: Any) -> Claim:

@@ -54,6 +54,7 @@ from workflows.engine.sub_workflows.children import (
     RunsBelow,
 )
 from workflows.engine.sub_workflows.form import check_call
+from workflows.engine.sub_workflows.limited_tools import LimitedTools
 from workflows.engine.sub_workflows.merging import add_merged_names
 from workflows.engine.sub_workflows.shares import Share
 from workflows.engine.sub_workflows.spending import Spending, limit_model
@@ -220,8 +221,10 @@ class WorkflowRunner:
 
     def _build_ports(self, start: RunStart, spending: Spending, runs_below: RunsBelow) -> Ports:
         """Return the ports of one run, which know the workflows around it."""
+        model = limit_model(self._ports.model, spending)
         if not self._workflows:
-            return self._ports
+            tools = self._ports.tools and LimitedTools(self._ports.tools, spending)
+            return replace(self._ports, model=model, tools=tools)
         sub_workflows = LocalSubWorkflows(
             self._find_runner, self._ancestors, start.system, self._children, spending, runs_below
         )
@@ -229,8 +232,8 @@ class WorkflowRunner:
             LocalWorkflowTools(self._find_document, sub_workflows, self._ports.tools),
             self._load_merged,
         )
-        model = limit_model(self._ports.model, spending)
-        return replace(self._ports, model=model, sub_workflows=sub_workflows, tools=tools)
+        limited_tools = tools and LimitedTools(tools, spending)
+        return replace(self._ports, model=model, sub_workflows=sub_workflows, tools=limited_tools)
 
     def _find_document(self, slug: str) -> Document | None:
         """Return the document of a workflow that a run of this one may use as a tool."""

@@ -30,6 +30,8 @@ def build_function_tool(
         title=function.__name__,
         needs_approval=needs_approval,
         is_untrusted=is_untrusted,
+        most_tokens=0,
+        most_cost=0.0,
     )
 
 

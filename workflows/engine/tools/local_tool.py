@@ -47,6 +47,9 @@ class LocalTool:
     is_untrusted: bool = True
     needs_approval: bool = False
     service: str = ""  # of ``tools.web.services``, which it calls
+    # What a result says at most that the call has spent: 0 for a tool that calls no model. None: it isn't known.
+    most_tokens: int | None = None
+    most_cost: float | None = None  # USD
 
 
 def build_error(message: str) -> ToolResult:

@@ -78,11 +78,14 @@ def list_local_tools(table: ToolTable, source: ToolSource) -> list[Tool]:
 
 
 def build_tool(reference: ToolReference, local_tool: LocalTool) -> Tool:
+    is_builtin = reference.source == "builtin"  # none of these spends anything
     return Tool(
         reference,
         replace(local_tool.spec, aliases=_list_titles(local_tool)),
         needs_approval=local_tool.needs_approval,
         is_untrusted=local_tool.is_untrusted,
+        most_tokens=0 if is_builtin else local_tool.most_tokens,
+        most_cost=0.0 if is_builtin else local_tool.most_cost,
     )
 
 

@@ -240,12 +240,21 @@ def _count_start(claim: Claim, name: str) -> None:
     check_steps_below(steps, name, settings.RUN_MAX_STEPS_BELOW, "the server's RUN_MAX_STEPS_BELOW")
 
 
+def store_spent(claim: Claim, limits: SpendingLimits, shares: Sequence[Share], cost: float) -> None:
+    """Store what a run with limits has spent. Its steps don't say it of a call whose step was given up after the answer."""
+    with tenant([claim.team_id]):
+        run = Run.objects.unscoped().filter(pk=claim.run_id, attempt=claim.attempt)
+        run.update(spending_limits={**(dump_limits(limits, shares) or {}), "spent": cost})
+
+
 def load_cost(team_id: UUID, run_id: UUID) -> float | None:
     """Return the cost of an ended run with that of the runs below it, or None if no price is known."""
     count_team(team_id)
     with tenant([team_id]):
         rows = Run.objects.unscoped().filter(pk=run_id)
-        return rows.values_list("cost", flat=True).first()
+        cost, limits = rows.values_list("cost", "spending_limits").first() or (None, None)
+    spent = (limits or {}).get("spent")
+    return cost if not spent else max(cost or 0.0, spent)
 
 
 def find_published(principal: RunPrincipal, team_id: UUID, reference: str) -> Workflow:

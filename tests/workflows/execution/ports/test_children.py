@@ -11,9 +11,10 @@ from tests.factories.workflows import document, make_journal, make_run, make_ver
 from tests.support.cast import Cast, Person
 from tests.workflows.usage.test_counting import add_call, make_ended
 from workflows.engine.errors import NestingNotAllowed
+from workflows.engine.sub_workflows.shares import Share
 from workflows.engine.sub_workflows.spending_limits import SpendingLimits
 from workflows.execution.claims import Claim
-from workflows.execution.ports.children import load_cost, start_child
+from workflows.execution.ports.children import load_cost, parse_shares, start_child, store_spent
 from workflows.models import Run, Workflow
 
 
@@ -149,3 +150,18 @@ def test_cost_of_a_child_is_known_at_its_end_with_that_of_the_runs_below_it(cast
     cost = load_cost(cast.team_a.pk, UUID(str(child.pk)))
 
     assert cost == 0.75
+
+
+def test_cost_of_a_child_counts_what_no_step_says_that_it_has_spent(cast: Cast) -> None:
+    """A branch that is given up after its model has answered leaves no step."""
+    workflow, limits = make_workflow(cast.alice), SpendingLimits(max_cost=1.0)
+    child = make_ended(cast.alice, workflow, attempt=1)
+    add_call(child, "1.model", 0.5)
+
+    store_spent(claim_of(child), limits, [Share("calls", limits)], 0.75)
+
+    assert load_cost(cast.team_a.pk, UUID(str(child.pk))) == 0.75
+    with tenant([child.team_id]):
+        child.refresh_from_db()
+    assert SpendingLimits.from_json(child.spending_limits) == limits
+    assert parse_shares(child.spending_limits) == (Share("calls", limits),)
