@@ -29,7 +29,10 @@ def outcome(store, asked, prefix):
         return [(problem.code, problem.node) for problem in refused.problems]
 
 
-@pytest.mark.parametrize("seed", range(20))
+SEEDS = [*range(8), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(8, 20))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_rows_do_what_memory_does(alice, seed):
     """Operation by operation: what is done, its inverse, what is refused, and the document at the end."""
     workflow = make_workflow(alice, source=build_tree(DOCUMENT))

@@ -164,8 +164,15 @@ def choose_kinds(workflow: Workflow) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("place", ["editor", "chat page"])
-@pytest.mark.parametrize("form", FORMS)
+def list_forms() -> Iterator[Any]:
+    """Yield each form with the pages where it is filled in. By day these take turns."""
+    for turn, form in enumerate(FORMS):
+        for number, place in enumerate(("editor", "chat page")):
+            marks = () if number == turn % 2 else pytest.mark.nightly
+            yield pytest.param(form, place, marks=marks, id=f"{form}-{place}")
+
+
+@pytest.mark.parametrize(("form", "place"), [*list_forms()])
 def test_chat_with_a_form_is_started_from_its_page(alice: Person, form: str, place: str):
     workflow = make_workflow(alice, "Form", chat_of(FORMS[form]))
     make_version(alice, workflow)
