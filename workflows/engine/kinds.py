@@ -326,6 +326,10 @@ class NodeKind(Appearance, Generic[ConfigT, PreparedT]):
         """Return whether the outputs of this node are untrusted, whatever it reads."""
         return self.has_untrusted_outputs
 
+    def sends_outside(self, spec: NodeSpec) -> bool:
+        """Return whether the node sends what it is given to services outside, by itself and not as a model decides."""
+        return False
+
     def needs_review(self, spec: NodeSpec, untrusted: frozenset[str]) -> bool:
         """Return whether the node would store untrusted content that has to be reviewed first."""
         return False

@@ -125,6 +125,9 @@ SENTENCES = (
         "%(workflows)s gives the agent memories, and text from outside reaches it through %(tools)s:"
         " let a person allow each call of these tools"
     ),
+    _(
+        "%(node)s is shown memories and text from outside, which may make it write them, and this sends what it writes: let a person check it with Human input, or turn its memory off"
+    ),
     _("%(node)s brings in external content, which stays in quarantine until it is approved"),
     _(
         "The conversation memory window adds nothing: only a chat has earlier messages;"

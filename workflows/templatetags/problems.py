@@ -105,6 +105,7 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "memory.in_system": _("Memories in a system message"),
     "memory.no_turns": _("The memory window adds nothing"),
     "memory.waits": _("External content needs review"),
+    "memory.sent": _("Memories may be sent outside"),
     "model.missing": _("The model is not connected"),
     "model.unreachable": _("The model provider could not be reached"),
     "mode.answer": _("An Answer node may be ignored here"),

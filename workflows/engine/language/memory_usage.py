@@ -108,7 +108,19 @@ def list_memory_scopes(document: Document, kinds: Mapping[str, AnyKind]) -> froz
 
 def recalls_memory(document: Document, kinds: Mapping[str, AnyKind]) -> bool:
     """Return whether a node of the document is shown memories, or its model may look for them."""
-    return any(_recalls(node, kinds.get(node.kind)) for node in document.nodes)
+    return any(is_shown_memories(node, kinds.get(node.kind)) for node in document.nodes)
+
+
+def is_shown_memories(node: NodeSpec, kind: AnyKind | None) -> bool:
+    """Return whether a node is shown memories, or its model may look for them."""
+    if kind is not None and kind.recalled_outputs:
+        return True
+    settings, tools = node.data.get(RECALL_FIELD), node.data.get(TOOLS_FIELD)
+    is_given = isinstance(settings, dict) and bool(settings.get("enabled"))
+    return is_given or (
+        isinstance(tools, dict)
+        and any(scopes and name not in WRITING_TOOLS for name, scopes in tools.items())
+    )
 
 
 def list_shared_writers(document: Document, kinds: Mapping[str, AnyKind]) -> tuple[NodeSpec, ...]:
@@ -137,17 +149,6 @@ def is_knowledge_base(text: str) -> bool:
     """Return whether a text is a namespace of the scope global, and not a template."""
     prefix, _separator, name = text.partition(":")
     return prefix == "global" and bool(name.strip()) and "{{" not in name
-
-
-def _recalls(node: NodeSpec, kind: AnyKind | None) -> bool:
-    if kind is not None and kind.recalled_outputs:
-        return True
-    settings, tools = node.data.get(RECALL_FIELD), node.data.get(TOOLS_FIELD)
-    is_given = isinstance(settings, dict) and bool(settings.get("enabled"))
-    return is_given or (
-        isinstance(tools, dict)
-        and any(scopes and name not in WRITING_TOOLS for name, scopes in tools.items())
-    )
 
 
 def _writes_shared(node: NodeSpec, kind: AnyKind | None) -> bool:

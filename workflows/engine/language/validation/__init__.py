@@ -19,6 +19,7 @@ from workflows.engine.language.validation.features import find_feature_problems
 from workflows.engine.language.validation.lists import find_list_problems
 from workflows.engine.language.validation.open_branches import find_open_branches
 from workflows.engine.language.validation.references import find_reference_problems
+from workflows.engine.language.validation.sent_memories import find_sent_memories
 from workflows.engine.language.validation.structure import (
     find_size_problems,
     find_structure_problems,
@@ -50,6 +51,7 @@ def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
         *find_reference_problems(document, graph, kinds, invalid_nodes, disabled=disabled),
         *find_list_problems(document, graph, kinds, invalid_nodes),
         *find_review_problems(document, kinds, invalid_nodes),
+        *find_sent_memories(document, graph, kinds, invalid_nodes),
         *disabled_problems,
     ]
     return _sort_problems(problems)
@@ -68,6 +70,7 @@ def validate_node(document: Document, kinds: Mapping[str, AnyKind], node_id: str
         *find_reference_problems(document, graph, kinds, invalid_nodes, only_node=node_id),
         *find_list_problems(document, graph, kinds, invalid_nodes, only_node=node_id),
         *find_review_problems(document, kinds, invalid_nodes, only_node=node_id),
+        *find_sent_memories(document, graph, kinds, invalid_nodes, only_node=node_id),
     ]
     return _sort_problems(problems)
 

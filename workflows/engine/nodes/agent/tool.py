@@ -38,6 +38,7 @@ from workflows.engine.tool_calls import Tool, ToolPort, ToolReference, ToolResul
 from workflows.engine.tools.web.table import WEB_TOOLS
 
 
+_WORKFLOW: Final = "workflow"  # the source of tools that are workflows of the team
 # The built-in tools that return what strangers wrote.
 _WEB_TOOLS: Final = frozenset(
     {"http_request", "web_page", "webscraper", *(tool.spec.name for tool in WEB_TOOLS)}
@@ -144,6 +145,12 @@ class ToolNode(NodeKind[ToolConfig, Prepared]):
         """Return whether strangers write the tool's answer. Arithmetic only answers what it was given."""
         reference = read_reference(spec.data)
         return reference is None or reference.source != "builtin" or reference.name in _WEB_TOOLS
+
+    def sends_outside(self, spec: NodeSpec) -> bool:
+        """Return whether the arguments go to a stranger's server; a workflow of the team is checked by itself."""
+        reference = read_reference(spec.data)
+        is_stranger = reference is not None and reference.source != _WORKFLOW
+        return is_stranger and self.brings_untrusted_content(spec)
 
     def only_reads(self, prepared: Prepared, ctx: NodeContext) -> bool:
         """Return whether the tool is a built-in one that changes nothing; of others it isn't known."""

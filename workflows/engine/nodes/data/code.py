@@ -141,6 +141,9 @@ class Code(NodeKind[CodeConfig, Prepared]):
         """Return whether the code may send HTTP requests, whose responses come from outside."""
         return _REQUESTS.search(as_text(spec.data.get("code"))) is not None
 
+    def sends_outside(self, spec: NodeSpec) -> bool:
+        return self.brings_untrusted_content(spec)
+
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         if prepared.language not in LANGUAGES.values():
             raise CodeFailed(_describe_unsupported(prepared.language))

@@ -134,6 +134,9 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
         method = Template.of(prepared.config.method).render_text(ctx.pool)
         return method.strip().upper() in SAFE_METHODS
 
+    def sends_outside(self, spec: NodeSpec) -> bool:
+        return True
+
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         if ctx.ports.http is None:
             raise PortMissing("http")
