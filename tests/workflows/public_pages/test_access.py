@@ -169,11 +169,12 @@ def test_key_of_a_page_is_no_key_for_people(cast: Cast, page: PublicPage):
 
 
 def test_new_conversation_begins_in_the_message_box(visitor: Visitor):
-    conversation = read(lambda: visitor.say("Hello").conversation.key)
+    conversation = read(lambda: visitor.say("Hello").conversation)
+    assert conversation is not None
 
     boxes = [
         re.findall(r'<textarea\s+name="query"[^>]*>', answer.content.decode())
-        for answer in (visitor.get(), visitor.get(conversation=conversation))
+        for answer in (visitor.get(), visitor.get(conversation=conversation.key))
     ]
 
     assert [["autofocus" in box for box in each] for each in boxes] == [[True], [False]]
