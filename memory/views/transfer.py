@@ -158,7 +158,10 @@ def _render_page(
         "findings": [(row, _describe_finding(row)) for row in (report.findings if report else ())],
     }
     if getattr(request, "htmx", False):
-        return render(request, "memory/transfer/_report.html", context, status=status)
+        # A report is the result, even if it lists problems, and no error in the browser's log.
+        return render(
+            request, "memory/transfer/_report.html", context, status=200 if report else status
+        )
     principal, team_id = get_principal(request), get_current_team_id(request)
     namespaces = selectors.list_fullest_namespaces(principal, team_id, limit=MAX_CHOICES + 1)
     context |= {

@@ -111,7 +111,7 @@ def test_bubble_on_a_site_that_is_allowed(signed_in: Page, rooms: Rooms, site: S
         page.get_by_role("button", name="Ask the shop").click()
         expect(frame.locator(".talk-row")).to_have_count(1)
         expect(ask(frame, "What do I love?")).to_contain_text("hiking")
-        frame.get_by_role("link", name="What do you remember about me?").click()
+        frame.get_by_role("link", name="Memory").click()
         expect(frame.locator("[data-memory]").first).to_contain_text("hiking")
         frame.get_by_role("button", name="Forget everything").click()
         frame.locator("#confirm").get_by_role("button", name="Forget everything").click()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workflows.engine.errors import EngineFault, LimitReached, RunTimedOut
-from workflows.engine.language.content_marks.shown_memories import ShownMemories
+from workflows.engine.language.content_marks.shown_memories import ShownMemories, bound_memories
 from workflows.engine.language.content_marks.untrusted import select_carried_over
 from workflows.engine.language.document import Json
 from workflows.engine.language.plan import Plan
@@ -210,8 +210,8 @@ def _build_result(
             untrusted, failure.node if failure else None
         ),
         memories_in_outputs=in_outputs,
-        shown_memories=tuple(
-            dict.fromkeys([*run_context.start.shown_memories, *in_outputs, *in_variables])
+        shown_memories=bound_memories(
+            [*run_context.start.shown_memories, *in_outputs, *in_variables]
         ),
         writes=tuple(state.writes),
         exceptions_count=state.exceptions,

@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import Final
 from urllib.parse import unquote_plus
 
+from workflows.engine.language.content_marks.faded_memories import FadedMemories, split_newest
 from workflows.engine.language.document import Json
 
 
@@ -53,9 +54,13 @@ class ShownMemories:
         }
         self._windows: set[str] = set()
         self._words = _Words()
+        self._faded: list[FadedMemories] = []
 
     def add(self, texts: Iterable[str]) -> None:
         for text in texts:
+            if faded := FadedMemories.parse(text):
+                self._faded.append(faded)
+                continue
             squeezed = _squeeze(text[:MAX_TEXT])
             windows = set(_iter_windows(squeezed))
             words = set(_iter_distinctive_words(text[:MAX_TEXT]))
@@ -67,14 +72,14 @@ class ShownMemories:
 
     def is_in(self, arguments: Json) -> bool:
         """Return whether words of a memory are in the arguments of a call."""
-        if not self._windows and not self._words:
+        if not self._windows and not self._words and not self._faded:
             return False
         text = " ".join(iter_texts(arguments))
         return any(map(self._is_in_text, {_squeeze(each) for each in _decode(text)}))
 
     def find_in(self, value: Json) -> tuple[str, ...]:
         """Return the words of memories in a value, without what stands between them, so that ``add`` recognizes them elsewhere."""
-        if not self._windows and not self._words:
+        if not self._windows and not self._words and not self._faded:
             return ()
         text = " ".join(iter_texts(value))[:MAX_VALUE]
         passages = {
@@ -88,7 +93,7 @@ class ShownMemories:
         """Yield the longest passages that consist of windows of memories, and the words."""
         begin = end = 0
         for start, window in _iter_windows_at(squeezed):
-            if window not in self._windows:
+            if window not in self._windows and not self._has_faded(window):
                 continue
             if start >= end:
                 yield squeezed[begin:end]
@@ -96,11 +101,29 @@ class ShownMemories:
             end = start + len(window)
         yield squeezed[begin:end]
         yield from self._words.find_in(squeezed)
+        yield from self._iter_faded_words(squeezed)
 
     def _is_in_text(self, squeezed: str) -> bool:
         if not self._windows.isdisjoint(_iter_windows(squeezed)):
             return True
-        return next(self._words.iter_in(squeezed), None) is not None
+        if next(self._words.iter_in(squeezed), None) is not None:
+            return True
+        if self._faded and any(map(self._has_faded, set(_iter_windows(squeezed)))):
+            return True
+        return any(True for _word in self._iter_faded_words(squeezed))
+
+    def _has_faded(self, piece: str) -> bool:
+        return any(piece in faded for faded in self._faded) and piece not in self._own
+
+    def _iter_faded_words(self, squeezed: str) -> Iterator[str]:
+        """Yield the words that are shorter than a window."""
+        if self._faded:
+            words = {
+                squeezed[start : start + length]
+                for length in range(MIN_VALUE, WINDOW)
+                for start in range(len(squeezed) - length + 1)
+            }
+            yield from filter(self._has_faded, words)
 
 
 class _Words:
@@ -128,6 +151,22 @@ class _Words:
                 word = text[start : start + length]
                 if word in self._words:
                     yield word
+
+
+def bound_memories(words: Iterable[str]) -> tuple[str, ...]:
+    """Return the words of memories in a bounded size: the newest as they are, the older ones so that they are recognized."""
+    words = list(words)
+    filters = [each for each in map(FadedMemories.parse, words) if each is not None]
+    old, newest = split_newest(each for each in words if FadedMemories.parse(each) is None)
+    if not old:
+        return tuple(dict.fromkeys(words))
+    faded = FadedMemories.unite(filters)
+    for word in old:
+        for piece in _iter_windows(word):
+            faded.add(piece)
+        if MIN_VALUE <= len(word) < WINDOW:
+            faded.add(word)
+    return (faded.dump(), *newest)
 
 
 def find_memories(texts: Iterable[str], value: Json) -> tuple[str, ...]:
