@@ -41,6 +41,7 @@ class SignInForm(LoginForm):  # type: ignore[misc]  # allauth ships no types
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: allauth's signature
         super().__init__(*args, **kwargs)
         remove_placeholders(self)
+        self.fields["login"].widget.attrs["autofocus"] = True
 
 
 class PasswordResetForm(ResetPasswordForm):  # type: ignore[misc]  # allauth ships no types

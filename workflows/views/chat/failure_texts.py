@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -13,6 +14,10 @@ from workflows.llm.failure_messages import is_about_connection
 from workflows.models import Run
 from workflows.models.run import RunStatus
 from workflows.templatetags.run_errors import translate_error
+
+
+# The errors of nodes that want what this installation lacks: a tool, or a whole node type.
+_LACKING: Final = re.compile(r"^The tool .+ isn't connected$|: this installation has no node type ")
 
 
 def describe_failure(run: Run, *, can_edit: bool, titles: Mapping[UUID, str]) -> str:
@@ -35,10 +40,14 @@ def name_node(error: str, node: str, title: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """These are offered below a failed answer: to send the message again, and the page where models are connected."""
+    """These are offered below a failed answer: to send the message again, and the page that leads on: where models are
+    connected, or what the workflow wants and this installation lacks.
+    """
 
     query: str
     opens_models: bool
+    workflow_id: UUID
+    opens_requirements: bool = False
 
 
 def find_remedy(run: Run, *, can_edit: bool) -> Remedy | None:
@@ -46,7 +55,12 @@ def find_remedy(run: Run, *, can_edit: bool) -> Remedy | None:
     query = str(run.system.get("query", ""))
     if run.status != RunStatus.FAILED or not query:
         return None
-    return Remedy(query, can_edit and (run.lacks_model or is_about_connection(run.error)))
+    return Remedy(
+        query,
+        opens_models=can_edit and (run.lacks_model or is_about_connection(run.error)),
+        workflow_id=run.workflow_id,
+        opens_requirements=can_edit and _LACKING.search(run.error) is not None,
+    )
 
 
 def list_failure_texts(*, can_edit: bool) -> dict[str, str]:

@@ -12,8 +12,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
+from accounts.access import can
 from accounts.principals import Principal, get_current_team_id, get_principal
-from workflows import permissions, selectors
+from workflows import selectors
 from workflows.models import Workflow
 from workflows.services.samples import first_steps
 from workflows.services.samples.first_steps import Progress, Step, list_steps
@@ -42,6 +43,14 @@ TEXTS: Final[dict[Step, tuple[Promise, Promise]]] = {
 }
 
 
+# What one has to be allowed to do for a step.
+VERBS: Final = {
+    Step.MODEL: "credential.view",
+    Step.PUBLISH: "workflow.publish",
+    Step.INVITE: "member.manage",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ChecklistItem:
     step: Step
@@ -63,6 +72,10 @@ class Checklist:
     def most(self) -> int:
         return len(self.items)
 
+    @property
+    def done(self) -> int:
+        return sum(item.is_done for item in self.items)
+
 
 def build_checklist(request: HttpRequest) -> Checklist:
     progress = first_steps.get_progress(get_principal(request))
@@ -70,9 +83,12 @@ def build_checklist(request: HttpRequest) -> Checklist:
 
 
 def build_shown_checklist(request: HttpRequest) -> Checklist | None:
-    """Return the checklist of the home page; None once the person has hidden it or completed all steps."""
+    """Return the checklist of the home page; None once the person has hidden it or completed all steps that they may do."""
     progress = first_steps.find_shown_progress(get_principal(request))
-    return None if progress is None else Checklist(progress, _build_items(request, progress))
+    if progress is None:
+        return None
+    checklist = Checklist(progress, _build_items(request, progress))
+    return checklist if checklist.done < checklist.most else None
 
 
 @login_required
@@ -90,6 +106,7 @@ def steps(request: HttpRequest) -> HttpResponse:
         "progress": checklist.progress,
         "items": checklist.items,
         "most": checklist.most,
+        "done": checklist.done,
     }
     template = f"workflows/samples/{'_' if is_fragment else ''}first_steps.html"
     return render(request, template, context)
@@ -104,15 +121,19 @@ def _apply_action(principal: Principal, action: str, position: str) -> None:
 
 
 def _build_items(request: HttpRequest, progress: Progress) -> list[ChecklistItem]:
+    """Return the steps that the person may do in the current team, and those that are done."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
     chatbot = _find_own_chatbot(request)
     urls = _build_urls(reverse("workflows:detail", args=[chatbot.pk]) if chatbot else "")
-    if not permissions.may_view_credentials(get_principal(request), get_current_team_id(request)):
-        urls[Step.MODEL] = ""  # the page would refuse this person
-    all_steps = list_steps()
-    next_step = next((step for step in all_steps if step not in progress.completed), None)
+    allowed_steps = [
+        step
+        for step in list_steps()
+        if step in progress.completed or step not in VERBS or can(principal, VERBS[step], team_id)
+    ]
+    next_step = next((step for step in allowed_steps if step not in progress.completed), None)
     return [
         ChecklistItem(step, *TEXTS[step], urls[step], step in progress.completed, step == next_step)
-        for step in all_steps
+        for step in allowed_steps
     ]
 
 

@@ -14,7 +14,7 @@ from accounts.services import invitations
 from memory.public import CallOrigin, MemoryCaller, forget, recall, remember, restore, undo
 from memory.services.entries.edit import edit
 from tests.factories.workflows import document, make_run, make_workflow, within
-from tests.support.cast import Person
+from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import HTMX, text_of
 from workflows.models import RunEvent
 from workflows.samples import SAMPLES
@@ -204,6 +204,22 @@ def test_provider_that_answers_its_test_is_a_model_connected(alice: Person):
     first_steps.mark_done(alice.principal, Step.MODEL)
 
     assert done(alice) == {Step.MODEL}
+
+
+def test_checklist_has_the_steps_that_a_person_may_do(cast: Cast):
+    def list_shown(person: Person) -> list[str]:
+        return re.findall(r'data-step="(\w+)"', text_of(person.client.get(STEPS)))
+
+    memory_steps = ["run", "recall", "isolate", "undo"]
+    assert list_shown(cast.ada) == [*memory_steps, "model", "publish", "invite"]
+    assert list_shown(cast.bob) == [*memory_steps, "model", "publish"]
+    assert list_shown(cast.vic) == memory_steps
+
+    for step in Step.RUN, Step.RECALL, Step.ISOLATE, Step.UNDO:
+        first_steps.mark_done(cast.vic.principal, step)
+
+    assert "4 of 4" in text_of(cast.vic.client.get(STEPS))
+    assert 'id="first-steps"' not in text_of(cast.vic.client.get(reverse("home")))
 
 
 def test_card_is_put_away_and_comes_back(alice: Person):

@@ -226,11 +226,27 @@ def test_turn_without_a_reachable_model_offers_another_try_and_the_page_models(
     assert "Open Models" in page
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        "The tool sql_query of database isn't connected",
+        "Search can't run: this installation has no node type datasource of Dify. Replace the node.",
+    ],
+)
+def test_turn_that_wants_what_is_not_here_leads_to_the_requirements(
+    alice: Person, chat: Workflow, error: str
+):
+    page = failed_turn(alice, chat, error=error)
+
+    assert f'class="button button-s" href="/workflows/{chat.pk}/report/"' in page
+
+
 def test_turn_that_the_workflow_failed_offers_another_try_only(alice: Person, chat: Workflow):
     page = failed_turn(alice, chat)
 
     assert 'data-say="Hello?"' in page
     assert "Open Models" not in page
+    assert f'class="button button-s" href="/workflows/{chat.pk}/report/"' not in page
 
 
 def test_turn_stopped_by_a_person_is_no_mistake_of_the_workflow(alice: Person, chat: Workflow):
