@@ -208,7 +208,7 @@ def test_pin_of_no_node_and_of_too_much_is_refused(api: KeyClient, workflow: Wor
     assert api.put(f"{place}/nowhere", {"outputs": {}}, content_type=JSON).status_code == 404
     assert (
         api.put(f"{place}/end", {"outputs": {"text": "x" * 300_000}}, content_type=JSON).status_code
-        == 422
+        == 413
     )
 
 

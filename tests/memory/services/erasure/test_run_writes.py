@@ -200,5 +200,5 @@ def test_receipt_shows_what_is_to_be_decided_to_those_who_may_see_it(
     ]
     assert list_decisions(at_door(cast.carol), erasure) == []
     page = alice.client.get(f"/memory/erase/{erasure.pk}/").content.decode()
-    assert ">both</a>" in page
+    assert ">Alice and Bob drink tea</a>" in page
     assert "has words of others" in page

@@ -9,7 +9,7 @@ import pytest
 
 from accounts.tenancy import tenant
 from memory import services
-from memory.core.errors import InvalidInput
+from memory.core.errors import ValueTooLarge
 from memory.models import Entry
 from memory.services.transfer.import_check import MAX_BYTES
 from tests.memory.services.conftest import at_door
@@ -134,7 +134,7 @@ def test_file_of_too_many_bytes_is_refused_while_it_is_read(alice: Person) -> No
             return line
 
     endless = Endless()
-    with pytest.raises(InvalidInput, match="at most"):
+    with pytest.raises(ValueTooLarge, match="at most"):
         brought(alice, endless)  # type: ignore[arg-type]  # as much of a file as is read
 
     assert endless.read_ < MAX_BYTES + 6_000_000
