@@ -17,7 +17,7 @@ from config.net.errors import (
 )
 from config.net.exchanges import ExchangeFailed, FormFile, describe_failure, send_request
 from config.net.retry_after import parse_retry_after
-from config.net.watching import watch_body
+from config.net.watching import replace_broken_body, watch_body
 
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "describe_failure",
     "parse_allowed",
     "parse_retry_after",
+    "replace_broken_body",
     "send_request",
     "watch_body",
 ]

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.usefixtures("loopback")
 
 ADDING = Operation("add", "", ADD["inputSchema"], {"name": "add"})
 EVENTS = {"content-type": "text/event-stream"}
+JSON = {"content-type": "application/json"}
 MEGABYTE = b": " + b"x" * 1024 * 1024 + b"\n\n"
 
 
@@ -69,6 +70,37 @@ async def test_stream_that_breaks_off_leaves_other_calls_alone(
     assert (failure.value.retryable, other.text) == (retryable, "3")
     opened = "server/discover" if is_new else "initialize"
     assert [each.get("method") for each in server.messages].count(opened) == 1
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+async def test_answer_that_is_too_large_leaves_other_calls_alone(is_new: bool) -> None:
+    begun, refused = threading.Event(), threading.Event()
+
+    with FakeMcp() as server:
+        if is_new:
+            server.speak_new()
+        answer_add = server.answers["tools/call"]
+
+        def answer(message: Any) -> Any:
+            if message["params"]["arguments"]["a"] == 1:
+                assert begun.wait(LIMIT)
+                return Raw(iter([b'{"text": "', *[MEGABYTE] * 5]), headers=JSON)
+            begun.set()
+            assert refused.wait(LIMIT)
+            return answer_add(message)
+
+        server.answers["tools/call"] = answer
+        async with keep_connections():
+            calls = [
+                asyncio.ensure_future(call_tool(Server(server.url), ADDING, {"a": a, "b": 1}))
+                for a in (1, 2)
+            ]
+            with pytest.raises(ToolFailed, match="too large") as failure:
+                await calls[0]
+            refused.set()
+            other = await calls[1]
+
+    assert (failure.value.retryable, other.text) == (False, "3")
 
 
 async def test_rest_of_a_stream_that_a_server_has_ended_is_fetched() -> None:

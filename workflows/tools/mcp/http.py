@@ -1,7 +1,9 @@
 """The transports of MCP over HTTP, with the guarded client."""
 
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final
 
 from mcp.client.auth.utils import (
@@ -12,6 +14,7 @@ from mcp.client.auth.utils import (
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import LAST_EVENT_ID, streamable_http_client
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from mcp.types import CONNECTION_CLOSED
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from config import net
@@ -57,6 +60,10 @@ async def open_http(
             stream = find_stream()
             note = stream.note if stream else lambda fault: stop(str(fault))
             net.watch_body(response, _explain_end(url, note))
+        elif stream := find_stream():
+            # The package would end the session, with all its calls.
+            build_answer = partial(_build_answer, response.request, _explain_end(url, stream.note))
+            net.replace_broken_body(response, build_answer)
 
     async def check(request: Any) -> None:  # httpx2.Request
         if request.method == "GET" and not _is_resumption(request):
@@ -148,6 +155,19 @@ def _is_resumption(request: Any) -> bool:  # httpx2.Request
     if stream is None or is_modern or LAST_EVENT_ID not in request.headers:
         return False
     return stream.fault is None or stream.fault.retryable
+
+
+def _build_answer(
+    request: Any, explain: Callable[[Exception | None], None], error: Exception
+) -> bytes:
+    """Return an answer to the one call whose answer can't be read, as if its connection was closed."""
+    explain(error)
+    try:
+        request_id = json.loads(request.content).get("id")
+    except (ValueError, AttributeError):
+        request_id = None
+    fault = {"code": CONNECTION_CLOSED, "message": _CLOSED}
+    return json.dumps({"jsonrpc": "2.0", "id": request_id, "error": fault}).encode()
 
 
 def _explain_end(
