@@ -68,7 +68,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text says in one encoding. ``is_noise``: it is no text, and nothing more is encoded in it."""
+    """This is what a text says in one encoding. ``is_noise`` means that it is no text, and that nothing more is encoded in it."""
 
     text: str
     is_noise: bool = False

@@ -50,8 +50,8 @@ def fetch_newest_of(
         parts.append(("(valid_until IS NULL OR valid_until > %s)", [moment]))
     sql = " AND ".join(sql for sql, _params in parts)
     params = [param for _sql, params in parts for param in params]
-    found = _select_newest(sql).fetch_all(namespace.text, *params, query.top_k)
-    return [entry for entry, _more in found]
+    rows = _select_newest(sql).fetch_all(namespace.text, *params, query.top_k)
+    return [entry for entry, _more in rows]
 
 
 @lru_cache(maxsize=64)

@@ -185,8 +185,8 @@ def expire(namespace: Namespace, now: datetime) -> list[Entry]:
 
 def fetch_by_ids(namespace: Namespace, ids: Iterable[str]) -> dict[str, MemoryEntry]:
     """Return the entries with these ids that are not forgotten, by id."""
-    found = _WITH_IDS.fetch_all(namespace.text, namespace.pk, [*map(UUID, ids)])
-    return {entry.id: entry for entry, _more in found}
+    rows = _WITH_IDS.fetch_all(namespace.text, namespace.pk, [*map(UUID, ids)])
+    return {entry.id: entry for entry, _more in rows}
 
 
 def find_living(namespace: Namespace) -> Entries:

@@ -35,7 +35,7 @@ class RevisionConflict(AlreadyExists):
 
 @dataclass(frozen=True, slots=True)
 class _ReadEntry:
-    """Where an entry is, and its revision when it was read."""
+    """This says where an entry is, and its revision when it was read."""
 
     namespace: str
     key: str

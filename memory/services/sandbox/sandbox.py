@@ -99,8 +99,8 @@ class SandboxMemory(RunMemory):
             query = build_profile_query(access.text)
             profile = build_profile(add_notes(access, query, copy.recall(query)))
             access.detail["keys"] = len(profile.entries)
-            shown = list_shown(profile.entries)
-            record_reads(access, copy.list_unchanged(shown), injected=injected)
+            shown_entries = list_shown(profile.entries)
+            record_reads(access, copy.list_unchanged(shown_entries), injected=injected)
             return profile
 
     def _propose(self, step: Step, message: str) -> Proposal:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -25,6 +25,41 @@ JSON = {"content-type": "application/json"}
 MEGABYTE = b": " + b"x" * 1024 * 1024 + b"\n\n"
 
 
+async def call_beside_another(
+    is_new: bool, answer_first: Callable[[], Raw], message: str
+) -> tuple[ToolFailed, list[str]]:
+    """Make two calls at once, of which the first one gets this answer and fails. The second one is answered afterwards.
+
+    Return the failure, and the methods of the messages that the server got.
+    """
+    both, failed = threading.Event(), threading.Event()
+    with FakeMcp() as server:
+        if is_new:
+            server.speak_new()
+        answer_add = server.answers["tools/call"]
+
+        def answer(request: Any) -> Any:
+            if request["params"]["arguments"]["a"] == 1:
+                assert both.wait(LIMIT)
+                return answer_first()
+            both.set()
+            assert failed.wait(LIMIT)
+            return answer_add(request)
+
+        server.answers["tools/call"] = answer
+        async with keep_connections():
+            calls = [
+                asyncio.ensure_future(call_tool(Server(server.url), ADDING, {"a": a, "b": 1}))
+                for a in (1, 2)
+            ]
+            with pytest.raises(ToolFailed, match=message) as failure:
+                await calls[0]
+            failed.set()
+            other = await calls[1]
+    assert other.text == "3"
+    return failure.value, [each.get("method") for each in server.messages]
+
+
 @pytest.mark.parametrize("is_new", [True, False])
 @pytest.mark.parametrize(
     ("pieces", "message", "retryable"),
@@ -37,70 +72,24 @@ MEGABYTE = b": " + b"x" * 1024 * 1024 + b"\n\n"
 async def test_stream_that_breaks_off_leaves_other_calls_alone(
     is_new: bool, pieces: list[bytes], message: str, retryable: bool
 ) -> None:
-    both, broken = threading.Event(), threading.Event()
+    def begin_stream() -> Raw:
+        return Raw(iter([b": hello\nretry: 1\n\n", *pieces]), headers=EVENTS)
 
-    def body() -> Iterator[bytes]:
-        yield b": hello\nretry: 1\n\n"
-        assert both.wait(LIMIT)
-        yield from pieces
+    failure, methods = await call_beside_another(is_new, begin_stream, message)
 
-    with FakeMcp() as server:
-        if is_new:
-            server.speak_new()
-        answer_add = server.answers["tools/call"]
-
-        def answer(message: Any) -> Any:
-            if message["params"]["arguments"]["a"] == 1:
-                return Raw(body(), headers=EVENTS)
-            both.set()
-            assert broken.wait(LIMIT)
-            return answer_add(message)
-
-        server.answers["tools/call"] = answer
-        async with keep_connections():
-            calls = [
-                asyncio.ensure_future(call_tool(Server(server.url), ADDING, {"a": a, "b": 1}))
-                for a in (1, 2)
-            ]
-            with pytest.raises(ToolFailed, match=message) as failure:
-                await calls[0]
-            broken.set()
-            other = await calls[1]
-
-    assert (failure.value.retryable, other.text) == (retryable, "3")
-    opened = "server/discover" if is_new else "initialize"
-    assert [each.get("method") for each in server.messages].count(opened) == 1
+    assert failure.retryable is retryable
+    assert methods.count("server/discover" if is_new else "initialize") == 1
 
 
 @pytest.mark.parametrize("is_new", [True, False])
 async def test_answer_that_is_too_large_leaves_other_calls_alone(is_new: bool) -> None:
-    begun, refused = threading.Event(), threading.Event()
+    def answer_much() -> Raw:
+        return Raw(iter([b'{"text": "', *[MEGABYTE] * 5]), headers=JSON)
 
-    with FakeMcp() as server:
-        if is_new:
-            server.speak_new()
-        answer_add = server.answers["tools/call"]
+    failure, methods = await call_beside_another(is_new, answer_much, "too large")
 
-        def answer(message: Any) -> Any:
-            if message["params"]["arguments"]["a"] == 1:
-                assert begun.wait(LIMIT)
-                return Raw(iter([b'{"text": "', *[MEGABYTE] * 5]), headers=JSON)
-            begun.set()
-            assert refused.wait(LIMIT)
-            return answer_add(message)
-
-        server.answers["tools/call"] = answer
-        async with keep_connections():
-            calls = [
-                asyncio.ensure_future(call_tool(Server(server.url), ADDING, {"a": a, "b": 1}))
-                for a in (1, 2)
-            ]
-            with pytest.raises(ToolFailed, match="too large") as failure:
-                await calls[0]
-            refused.set()
-            other = await calls[1]
-
-    assert (failure.value.retryable, other.text) == (False, "3")
+    assert failure.retryable is False
+    assert methods.count("server/discover" if is_new else "initialize") == 1
 
 
 async def test_rest_of_a_stream_that_a_server_has_ended_is_fetched() -> None:

@@ -91,13 +91,13 @@ def list_server(
     async def list_tools(token: str | None) -> session.Listing:
         clean = build_cleaner(token, security)
         try:
-            found = await session.list_tools(build_server(url, security, token))
+            listing = await session.list_tools(build_server(url, security, token))
         except SignInNeeded:
             raise
         except ToolFailed as fault:
             raise clean_fault(fault, clean) from None
-        operations = tuple(clean_operation(each, clean) for each in found.operations)
-        return replace(found, title=clean(found.title), operations=operations)
+        operations = tuple(clean_operation(each, clean) for each in listing.operations)
+        return replace(listing, title=clean(listing.title), operations=operations)
 
     async def list_signed_in() -> session.Listing:
         if sign_in is None:

@@ -113,10 +113,10 @@ def read_interview(reply: ToolReply | None) -> Interview:
 
 
 def _read_responses(
-    reply: ToolReply, asked: Mapping[str, Any]
+    reply: ToolReply, question: Mapping[str, Any]
 ) -> tuple[types.InputResponses, str | None]:
-    requests = _REQUESTS.validate_python(asked["requests"])
-    state: str | None = asked["state"]
+    requests = _REQUESTS.validate_python(question["requests"])
+    state: str | None = question["state"]
     if reply.action != ACCEPT:
         action: Any = "decline" if reply.action else "cancel"  # nobody answered in time
         return {key: types.ElicitResult(action=action) for key in requests}, state
@@ -155,8 +155,8 @@ def _describe(title: str, requests: types.InputRequests) -> str:
         if isinstance(params, types.ElicitRequestURLParams):
             texts.append(clean_text(params.url, 2000))
     # In a form's text, this marks the place of a field, after which its Markdown begins anew.
-    shown = [text.replace("{{#", "{ {#") for text in texts]
-    lines = [f"    {line}" for text in shown for line in text.splitlines()]
+    escaped = [text.replace("{{#", "{ {#") for text in texts]
+    lines = [f"    {line}" for text in escaped for line in text.splitlines()]
     return "\n".join([f"**{title}**", "", *lines])
 
 

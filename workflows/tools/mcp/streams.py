@@ -33,7 +33,7 @@ MAX_SAMPLE: Final = 200  # characters of a skipped line that are shown
 
 @dataclass(frozen=True, slots=True)
 class SkippedLines:
-    """What a process has written between its messages, on all calls of a connection: how many lines, and the first one."""
+    """This counts what a process has written between its messages, on all calls of a connection, and has the first line."""
 
     count: int = 0
     first: str = ""

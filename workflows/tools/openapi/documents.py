@@ -30,7 +30,7 @@ Fields = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class ApiDescription:
-    """What a document says about an API. ``total`` counts the operations beyond the limit, too."""
+    """This is what a document says about an API. ``total`` counts the operations beyond the limit, too."""
 
     title: str
     base_url: str

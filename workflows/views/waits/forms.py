@@ -85,7 +85,7 @@ class Question:
     arguments: str = ""
     answers: Sequence[tuple[str, str]] = field(default=())
     is_asked: bool = True  # whether the reader may answer
-    asked: Sequence[str] = field(
+    asked_people: Sequence[str] = field(
         default=()
     )  # the names of those who may, unless they are the run's own people
     lost_call: StepIntent | None = None  # of an uncertain step
@@ -240,7 +240,7 @@ def build_question(
         arguments=format_arguments(form["arguments"]) if form.get("arguments") is not None else "",
         answers=_list_answers(wait),
         is_asked=is_asked,
-        asked=describe_asked(wait) if shows_names and not is_asked else (),
+        asked_people=describe_asked(wait) if shows_names and not is_asked else (),
         lost_call=waits.find_lost_call(wait) if is_uncertain(form) else None,
     )
 

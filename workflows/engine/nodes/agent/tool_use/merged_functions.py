@@ -69,18 +69,18 @@ async def list_functions(workflow: MergedWorkflow, tools: ToolPort) -> list[Tool
     """Return the functions of a workflow, its run first. A tool that the run may not use is left out."""
     schema = build_input_schema(list_callable_inputs(workflow.document))
     description = workflow.description or workflow.name
-    whole = Tool(
+    run_tool = Tool(
         ToolReference(_WORKFLOW, workflow.slug, workflow.slug),
         ToolSpec(RUN, description, schema, aliases=(workflow.name,)),
         version=workflow.version,
     )
-    functions = {RUN: _rename(whole, workflow, RUN)}
+    functions = {RUN: _rename(run_tool, workflow, RUN)}
     for entry in _iter_offered(workflow.document):
         try:
-            found = await tools.find([entry.reference])
+            node_tools = await tools.find([entry.reference])
         except ToolFailed:
             continue
-        for tool in found:
+        for tool in node_tools:
             name = tool.spec.name.replace("-", "_")
             # Several agents may have the same tool; the first one counts.
             functions.setdefault(name, _rename(_apply(entry, tool), workflow, name))
