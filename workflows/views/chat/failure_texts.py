@@ -17,7 +17,7 @@ from workflows.templatetags.run_errors import translate_error
 
 
 # The errors of nodes that want what this installation lacks: a tool, or a whole node type.
-_LACKING: Final = re.compile(r"^The tool .+ isn't connected$|: this installation has no node type ")
+_LACKING: Final = re.compile(r"^The tool .+ isn't connected|: this installation has no node type ")
 
 
 def describe_failure(run: Run, *, can_edit: bool, titles: Mapping[UUID, str]) -> str:

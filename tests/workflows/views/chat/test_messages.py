@@ -230,6 +230,7 @@ def test_turn_without_a_reachable_model_offers_another_try_and_the_page_models(
     "error",
     [
         "The tool sql_query of database isn't connected",
+        "The tool 'sql_query' of 'db' (openapi) isn't connected: there is no such connection in this team",
         "Search can't run: this installation has no node type datasource of Dify. Replace the node.",
     ],
 )
