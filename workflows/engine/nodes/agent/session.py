@@ -383,7 +383,7 @@ class AgentSession:
             if refusal.is_untrusted:
                 self.mark_untrusted(("reason",))
             return replace(call, error=str(refusal))
-        return call
+        return call.mark_allowed()
 
     def _get_cause(self, call: PreparedCall) -> str:
         """Return why a person is asked about a call for which its author asked nobody."""

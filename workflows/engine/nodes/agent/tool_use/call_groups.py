@@ -7,11 +7,11 @@ allow are not, because they pause the run, and neither are those of memory, whic
 import asyncio
 import heapq
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from workflows.engine.language.document import Json
-from workflows.engine.nodes.agent.tool_use.toolbox import CallableTool
+from workflows.engine.nodes.agent.tool_use.toolbox import CallableTool, PortTool
 
 
 MAX_AT_ONCE: Final = 4
@@ -37,6 +37,11 @@ class PreparedCall:
         if self.tool is None or self.error:
             return True
         return self.tool.is_independent and not self.tool.needs_approval
+
+    def mark_allowed(self) -> "PreparedCall":
+        """Return the call as a person has allowed it: it isn't made once its tool was changed, whyever they were asked."""
+        tool = self.tool
+        return replace(self, tool=tool.require_approval()) if isinstance(tool, PortTool) else self
 
 
 def split_calls(calls: Sequence[PreparedCall]) -> Iterator[list[PreparedCall]]:

@@ -118,6 +118,11 @@ class PortTool:
         """Return the arguments with the author's settings, which the model cannot replace."""
         return {**arguments, **self.settings}
 
+    def require_approval(self) -> "PortTool":
+        """Return the tool as one that a person has to allow. Its port calls such a tool only as it was then."""
+        tool = replace(self.tool, needs_approval=True)
+        return replace(self, tool=tool, needs_approval=True)
+
     async def call(self, arguments: Arguments, origin: Origin) -> ToolOutcome:
         arguments, reading = self.complete(arguments), self.reading
         tool = replace(
