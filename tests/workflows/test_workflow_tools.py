@@ -193,9 +193,10 @@ class Children:
         is_untrusted: bool = False,
         is_chosen: bool = False,
         memories: Collection[str] = (),
+        version: str = "",
     ) -> SubRunResult:
         self.calls.append((reference, inputs, idempotency_key, is_untrusted, is_chosen))
-        self.memories = memories
+        self.memories, self.version = memories, version
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
@@ -251,3 +252,15 @@ def test_call_of_a_workflow_that_is_gone_fails() -> None:
 
     with pytest.raises(ToolFailed, match="There is no workflow 'sum'"):
         asyncio.run(run_workflow_tool(children, TOOL, {}, idempotency_key="k"))
+
+
+@pytest.mark.parametrize(("needs_approval", "version"), [(True, "7"), (False, "")])
+def test_child_is_started_in_the_version_that_a_person_allowed(
+    needs_approval: bool, version: str
+) -> None:
+    children = Children(SubRunResult("r", "succeeded", {"text": "short"}))
+    tool = replace(TOOL, needs_approval=needs_approval, version="7")
+
+    asyncio.run(run_workflow_tool(children, tool, {}, idempotency_key="k"))
+
+    assert children.version == version

@@ -393,12 +393,14 @@ class SubWorkflowPort(Protocol):
         is_untrusted: bool = False,
         is_chosen: bool = False,
         memories: Collection[str] = (),
+        version: str = "",
     ) -> SubRunResult:
         """Run a workflow to its end. ``reference`` is its slug or its id.
 
         The first call with an idempotency key starts the child, and a later attempt at the calling run gets the same
         child; further calls within one attempt, which are retries, start new ones. The inputs may contain untrusted content
         (``is_untrusted``), which may have decided that the workflow runs (``is_chosen``), and these words of ``memories``.
+        A child that a person allowed is only started in the ``version`` of then.
 
         Raises SubWorkflowUnavailable, NestingNotAllowed or InputRejected if no child can be started, and StepWaiting if
         the child is paused: the calling run then pauses, too, until the child has ended.

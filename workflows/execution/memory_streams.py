@@ -5,7 +5,7 @@ desktop have ``chat-desktop``. A name belongs to the same workflows for ever, wh
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 from uuid import UUID
@@ -46,7 +46,7 @@ def find_merged(principal: Principal, workflow: Workflow, document: Document) ->
     references = [each for each in list_merged(document) if not _is_own(workflow, each)]
     if not references:
         return []
-    named = Q(slug__in=references) | Q(pk__in=_parse_ids(references))
+    named = Q(slug__in=references) | Q(pk__in=parse_ids(references))
     rows = Workflow.objects.visible_to(principal).filter(named, team_id=workflow.team_id)
     by_reference = {reference: row for row in rows for reference in (str(row.pk), row.slug)}
     merged = []
@@ -93,7 +93,8 @@ def _choose_name(team_id: UUID, workflows: Sequence[Workflow]) -> str:
     return next(name for name in iter_names(stem) if name not in used)
 
 
-def _parse_ids(references: Sequence[str]) -> list[UUID]:
+def parse_ids(references: Iterable[str]) -> list[UUID]:
+    """Return the ids among references, which may be slugs, too."""
     ids = []
     for reference in references:
         with suppress(ValueError):

@@ -130,6 +130,7 @@ class LocalSubWorkflows:
         is_untrusted: bool = False,
         is_chosen: bool = False,
         memories: Collection[str] = (),
+        version: str = "",  # here workflows don't change while a run goes on
     ) -> SubRunResult:
         key = count_call(self._calls, idempotency_key)
         check_nesting(self.ancestors, reference, reference)

@@ -80,11 +80,12 @@ async def run_workflow_tool(
             is_untrusted=True,
             is_chosen=tool.is_chosen,
             memories=tool.memories,
+            version=tool.version if tool.needs_approval else "",
         )
     except (InputRejected, NestingNotAllowed) as refusal:
         return ToolResult(refusal.message, is_error=True)
     except SubWorkflowUnavailable as missing:
-        raise ToolFailed(missing.message) from missing
+        raise ToolFailed(missing.message, retryable=missing.retryable) from missing
     return _build_result(slug, result)
 
 

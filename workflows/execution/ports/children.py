@@ -47,6 +47,7 @@ from workflows.execution.debugging.run_options import SANDBOX, DebugOptions
 from workflows.execution.journal.codec import dump
 from workflows.execution.memory_streams import build_stream_system, find_merged
 from workflows.execution.ports.client_calls import ClientCall
+from workflows.execution.ports.published_versions import compute_version
 from workflows.execution.threads import run_in_thread
 from workflows.execution.usage.counting import count_team
 from workflows.files.records import Owner, note_child
@@ -93,6 +94,7 @@ class ChildRuns:
         is_untrusted: bool = False,
         is_chosen: bool = False,
         memories: Collection[str] = (),
+        version: str = "",
     ) -> SubRunResult:
         key = _shorten_key(count_call(self._calls, idempotency_key))
         child = await claims.find_child(self.driver.db, self.claim, key)
@@ -107,6 +109,7 @@ class ChildRuns:
                 is_untrusted=is_untrusted,
                 is_chosen=is_chosen,
                 memories=memories,
+                version=version,
                 limits=self.spending.get_left(),
                 shares=self.spending.list_shares(),
             )
@@ -174,6 +177,7 @@ def start_child(
     is_untrusted: bool,
     is_chosen: bool = False,
     memories: Collection[str] = (),
+    version: str = "",
     limits: SpendingLimits = NO_LIMITS,
     shares: Sequence[Share] = (),
 ) -> None:
@@ -184,6 +188,7 @@ def start_child(
     principal = load_principal(claim)
     with tenant([claim.team_id]):
         workflow = find_published(principal, claim.team_id, reference)
+        _check_version(workflow, version)
         check_nesting(_list_ancestors(claim), str(workflow.pk), workflow.name)
         document = _load_document(workflow)
         checked_inputs, query = check_call(document, inputs)
@@ -213,6 +218,13 @@ def start_child(
         # An attempt that lost the parent, but did not know it yet, was faster.
         if not _is_started(claim, key):
             raise
+
+
+def _check_version(workflow: Workflow, version: str) -> None:
+    """Raise SubWorkflowUnavailable if a person allowed the call of another version."""
+    if version and version != compute_version(workflow):
+        message = f"{workflow.name}, or a workflow that it runs, was published anew after a person allowed this call"
+        raise SubWorkflowUnavailable(message, retryable=True)
 
 
 def dump_limits(limits: SpendingLimits, shares: Sequence[Share]) -> dict[str, Json] | None:

@@ -16,6 +16,7 @@ from workflows.engine.sub_workflows.tools import get_slug, run_workflow_tool
 from workflows.engine.tool_calls import Tool, ToolReference, ToolResult, ToolSpec
 from workflows.execution.claims import Claim
 from workflows.execution.ports.children import find_published, load_principal
+from workflows.execution.ports.published_versions import compute_version
 from workflows.execution.threads import run_in_thread
 from workflows.models import Workflow
 from workflows.models.documents import from_json
@@ -61,7 +62,7 @@ class WorkflowTools:
                 workflow.name,
                 description,
                 document,
-                version=str(workflow.published_version_id),
+                version=compute_version(workflow),
             )
 
     def _find_all(self, references: Sequence[ToolReference]) -> list[Tool]:
@@ -79,7 +80,7 @@ def find_workflow_tool(principal: RunPrincipal, claim: Claim, reference: ToolRef
         raise ToolFailed(missing.message) from missing
     if not workflow.is_tool:
         raise ToolFailed(f"The workflow {workflow.name} can't be used as a tool")
-    return Tool(reference, describe_workflow(workflow), version=str(workflow.published_version_id))
+    return Tool(reference, describe_workflow(workflow), version=compute_version(workflow))
 
 
 def describe_workflow(workflow: Workflow) -> ToolSpec:
