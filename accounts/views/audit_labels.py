@@ -21,6 +21,7 @@ DETAIL_LABELS: Final[Mapping[str, str | Promise]] = {
     "error": _("Error"),
     "format": _("Format"),
     "found": _("Results"),
+    "has_reason": _("Reason given"),
     "ingress": _("Content filter action"),
     "key": _("Key"),
     "keys": pgettext_lazy("of memory", "Keys"),

@@ -45,7 +45,7 @@ from workflows.services.runs.runs import add_event, cancel_run, resolve_subject
 from workflows.tasks import wake_worker
 
 
-_MAX_AUDITED = 500  # characters of a reason, in the audit trail
+_MAX_AUDITED = 500  # characters of the name of a tool, in the audit trail
 # Why a run is paused that continues with an answer, see ``engine.runtime.waits.get_reason``.
 _WAITING = frozenset({"input", "time"})
 
@@ -202,14 +202,17 @@ def _check_names(node: NodeSpec, outputs: Mapping[str, Json]) -> None:
 
 
 def describe_answer(wait: RunWait) -> dict[str, Json]:
-    """Return what the audit trail says about an answer: of an approval also the reason that the person gave."""
+    """Return what the audit trail says about an answer: of an approval also whether the person gave a reason.
+
+    The reason itself stays with the run, where an erasure removes it: nothing is removed from the trail.
+    """
     detail: dict[str, Json] = {"node": wait.node_key, "chosen": wait.action}
     form = wait.form or {}
     reason = str((wait.values or {}).get(REASON_FIELD) or "").strip()
     if form.get("type") == "approval":
         detail["tool"] = str(form.get("tool") or "")[:_MAX_AUDITED]
         if reason:
-            detail["reason"] = reason[:_MAX_AUDITED]
+            detail["has_reason"] = True
     return detail
 
 
