@@ -50,6 +50,14 @@ ACCEPTED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
+class Uploading:
+    """The outcome of a request that uploads files: what to say about them, and whether one of them is to be read."""
+
+    results: Sequence["UploadMessage"] = ()
+    is_new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class UploadMessage:
     """Tells people what happened to a file that they sent, if the list of documents doesn't show it."""
 
@@ -62,18 +70,17 @@ class UploadMessage:
 def documents(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     """List the documents, as the page asks while some are being read; or upload some."""
     row = find_namespace(request, namespace_id)
-    results = _upload_files(request, row) if request.method == "POST" else []
+    uploading = _upload_files(request, row) if request.method == "POST" else None
     if not getattr(request, "htmx", False):
-        for result in results:
-            messages.add_message(
-                request, messages.ERROR if result.is_bad else messages.INFO, result.text
-            )
+        _announce(request, uploading)
         return redirect("memory:knowledge_base", namespace_id=row.pk)
-    context = {**build_documents_context(request, row), "results": results}
-    response = render(request, "memory/knowledge/_documents.html", context)
-    if request.method != "POST" and not context["is_reading"]:
-        response.headers["HX-Refresh"] = "true"  # the pages are there now
-    return response
+    context = build_documents_context(request, row)
+    if not context["is_reading"] and (uploading is None or uploading.is_new):
+        # The pages are there now. A short document may have been read before its upload was answered.
+        _announce(request, uploading)
+        return HttpResponse(headers={"HX-Refresh": "true"})
+    context["results"] = uploading.results if uploading is not None else ()
+    return render(request, "memory/knowledge/_documents.html", context)
 
 
 @login_required
@@ -135,12 +142,19 @@ def find_original_urls(request: HttpRequest, namespace_id: UUID, view: PageView)
     }
 
 
-def _upload_files(request: HttpRequest, row: Namespace) -> list[UploadMessage]:
+def _announce(request: HttpRequest, uploading: Uploading | None) -> None:
+    """Show the results on the page that is loaded next."""
+    for result in uploading.results if uploading is not None else ():
+        level = messages.ERROR if result.is_bad else messages.INFO
+        messages.add_message(request, level, result.text)
+
+
+def _upload_files(request: HttpRequest, row: Namespace) -> Uploading:
     if not is_allowed(request, "write", row):
         message = _("You can view %(namespace)s but not edit it.")
         raise AccessDenied(message % {"namespace": row.text})
     files: Sequence[Any] = request.FILES.getlist("files")  # Any: Django's UploadedFile is generic
-    results = []
+    results, is_new = [], False
     for number, file in enumerate(files):
         name = file.name or "document"
         try:
@@ -159,6 +173,8 @@ def _upload_files(request: HttpRequest, row: Namespace) -> list[UploadMessage]:
         if result.outcome is UploadOutcome.UNCHANGED:
             text = _("%(name)s: nothing new, these pages are there already.") % {"name": name}
             results.append(UploadMessage(text, is_bad=False))
+        else:
+            is_new = True
     if not files:
         results.append(UploadMessage(_("Select a file."), is_bad=True))
-    return results
+    return Uploading(results, is_new)

@@ -7,7 +7,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from memory import services
+from memory.services.documents.uploading import upload_document
 from memory.services.documents.worker import carry_out_document
+from memory.views.knowledge import documents as document_views
 from tests.memory.fake_host import FakeHost
 from tests.memory.services.conftest import at_door
 from tests.memory.services.documents.uploading import (
@@ -59,6 +61,31 @@ def test_uploaded_documents_are_listed_while_they_wait_and_when_they_are_read(
     assert "2 pages" in page
     assert "1 page" in page
     assert "load delay:2s" not in page
+
+
+def test_document_that_was_read_before_its_upload_is_answered_shows_its_pages(
+    alice: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody asks for the list again then. What there is to say about other files stands on the page."""
+
+    def upload_and_read(*args: Any, **fields: Any) -> Any:
+        result = upload_document(*args, **fields)
+        if result.upload is not None:
+            carry_out_document(alice.team.id, result.upload.pk)
+        return result
+
+    address, client = base_of(alice), alice.client
+    upload(alice, TEXT, name="Leave.md")
+    monkeypatch.setattr(document_views, "upload_document", upload_and_read)
+    files = {"Pay.md": f"# Pay\n\n{VACATION}", "Leave.md": TEXT}
+    uploads = [SimpleUploadedFile(name, text.encode()) for name, text in files.items()]
+
+    answer = client.post(f"{address}documents/", {"files": uploads}, headers={"HX-Request": "true"})
+
+    assert answer.headers["HX-Refresh"] == "true"
+    page = markup_of(client.get(address))
+    assert "Pay.md" in page
+    assert "Leave.md: nothing new" in page
 
 
 def test_file_that_is_there_already_is_said_to_be_nothing_new(alice: Person) -> None:
