@@ -6,9 +6,22 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.building import END, RECALL, START, STORE, THINK, kept, type_in
 from tests.journeys.editing import Draft, choose_in_menu, has_current_form
-from tests.journeys.seeing import box_of, middle, until
+from tests.journeys.seeing import box_of, middle, steady, until
 
 
+# Where the canvas has nothing that a menu could be about.
+FREE_POINT = """() => {
+  const canvas = document.querySelector("[data-canvas]");
+  const { left, top, right, bottom } = canvas.getBoundingClientRect();
+  for (let y = top + 40; y < bottom; y += 40) {
+    for (let x = left + 40; x < right; x += 40) {
+      const { node, edge } = mnemoflow.editor.canvas.at(x, y);
+      const hit = document.elementFromPoint(x, y);
+      if (!node && !edge && canvas.contains(hit) && !hit.closest("button")) return [x, y];
+    }
+  }
+  return null;
+}"""
 MANY = 60  # stops of the tab key until something is surely not on its way
 
 
@@ -60,7 +73,7 @@ class Mouse:
         end = self._draw_into_nothing(STORE, "end", 480, 560)
         self._call(end, END)
         # the picture is put in order by the menu of the empty canvas
-        x, y = self._on_canvas(40, 40)
+        x, y = steady(page, lambda: page.evaluate(FREE_POINT))
         page.mouse.click(x, y, button="right")
         choose_in_menu(page, "tidy")
         kept(page)
