@@ -77,12 +77,15 @@ class Inspector {
     return this.editor.root.dataset.page;
   }
 
-  /** Show a node and go to one of its fields. With `focus` the focus moves into its settings, with `keepFocus` it stays. */
-  async open({ id, field = null, tab = null, focus = false, keepFocus = false }) {
+  /**
+   * Show a node and go to one of its fields, or show an edge, which the canvas may not draw. With `focus` the focus moves into
+   * the settings, with `keepFocus` it stays.
+   */
+  async open({ id, field = null, tab = null, focus = false, keepFocus = false, isEdge = false }) {
     if (this.editor.model.nodes.get(id)?.isNote) return; // notes are edited in place
     this.editor.panel("node");
     const focusedBefore = document.activeElement;
-    await this.#showTarget(this.editor.model.edges.has(id) ? `edge:${id}` : `node:${id}`);
+    await this.#showTarget(isEdge || this.editor.model.edges.has(id) ? `edge:${id}` : `node:${id}`);
     if (field) this.tabs.open("settings");
     if (tab) this.tabs.open(tab);
     const isTypingElsewhere = document.activeElement !== focusedBefore && !this.root.contains(document.activeElement) && isTextField(document.activeElement);
@@ -332,6 +335,7 @@ class Inspector {
     if (this.#target === null) return this.#follow(); // what the server did not have may have come
     const id = this.current?.id;
     if (change.html?.gone?.includes(id)) return this.#follow(); // maybe to a node that is being fetched already
+    if (change.ops?.some((op) => op.op === "disconnect" && `edge:${op.id}` === this.#target)) return this.#follow();
     if (change.ops?.some((op) => op.op === "add" && op.node?.id === id && op.node.kind !== this.current.kind)) return this.reload({ redrawn: true });
     // Several changes that arrive together may be of different people, and some of them our own.
     const unseen = (change.parts ?? [change]).map((part) => this.#noteUnseen(part, id));

@@ -116,6 +116,29 @@ HALF_MADE: dict[str, Tree] = {
     ),
 }  # fmt: skip
 
+
+def _with_loose_edge(**ends: Any) -> Tree:
+    tree = build("Loose", [start("city"), end(city=["start", "city"])], ["start>end"])
+    tree["workflow"]["graph"]["edges"].append({"id": "loose", **ends})
+    return tree
+
+
+# What an edge has lost → the document, and how its problem is said.
+LOOSE_EDGES: dict[str, tuple[Tree, str]] = {
+    "its target": (
+        _with_loose_edge(source="start"),
+        "The edge from “start” has no target; delete it, or connect the nodes anew",
+    ),
+    "its source, which is null": (
+        _with_loose_edge(source=None, target="end"),
+        "The edge to “end” has no source; delete it, or connect the nodes anew",
+    ),
+    "both, one of which is no id": (
+        _with_loose_edge(target=["end"]),
+        "An edge has neither a source nor a target; delete it",
+    ),
+}
+
 # Case 03: the node that reads from the broken one is opened.
 DAYS = build(
     "Open days",

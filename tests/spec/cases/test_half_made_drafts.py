@@ -1,14 +1,18 @@
 """Cases 00, 03 and 13: whatever a draft contains, it opens for everybody, and says what it lacks."""
 
+import json
 from typing import Any
 
 import pytest
 from django.urls import reverse
 
 from tests.factories.workflows import make_workflow
-from tests.spec.cases.documents import DAYS, FLAT, HALF_MADE
+from tests.spec.cases.documents import DAYS, FLAT, HALF_MADE, LOOSE_EDGES, Tree
 from tests.support.cast import Cast, Person
+from workflows.engine.language.document import Dialect
+from workflows.engine.language.dsl import load_document
 from workflows.models import Workflow
+from workflows.services.editor import drafts
 from workflows.services.editor.drafts import load_draft
 
 
@@ -64,6 +68,73 @@ def test_half_made_draft_opens_for_a_colleague_and_names_the_field(
         assert report["valid"] is False
         assert any(str(field).startswith(FIELDS[name]) for field in fields), fields
     assert [answer.status_code for answer in answers[2:]] == [422, 422]
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+@pytest.mark.parametrize("name", LOOSE_EDGES)
+def test_draft_whose_edge_has_lost_an_end_opens_and_names_the_edge(
+    name: str, dialect: Dialect, cast: Cast, api_key: Any
+) -> None:
+    document, message = LOOSE_EDGES[name]
+    source = document if dialect is Dialect.DIFY else _flatten(document)
+    workflow, api = make_workflow(cast.alice, source=source), api_key(cast.alice)
+
+    statuses = open_pages(cast.bob, workflow)
+    panel = cast.alice.client.get(
+        reverse("workflows:inspector", args=[workflow.pk]), {"edge": "loose"}
+    )
+    picture = cast.bob.client.get(reverse("workflows:picture", args=[workflow.pk]))
+    listed = cast.alice.client.get(reverse("workflows:problems", args=[workflow.pk]))
+    answers = [
+        api.post(f"{ROOT}/{workflow.pk}/validate", data={}, content_type="application/json"),
+        api.post(f"{ROOT}/validate", data={"document": source}, content_type="application/json"),
+        api.post(f"{ROOT}/{workflow.pk}/publish", data={}, content_type="application/json"),
+        api.post(f"{ROOT}/{workflow.pk}/runs", data={"version": "draft", "inputs": {}}, content_type="application/json"),
+    ]  # fmt: skip
+
+    assert set(statuses.values()) == {200}, statuses
+    assert panel.status_code == 200
+    assert "Delete edge" in panel.content.decode()
+    assert "Insert node" not in panel.content.decode()
+    assert b'data-edge="loose"' not in picture.content
+    assert [answer.status_code for answer in answers] == [200, 200, 422, 422]
+    for answer in answers:
+        report = answer.json()
+        problems = [
+            (problem["code"], problem["edge"], problem["message"])
+            for problem in report.get("error", report)["problems"]
+            if problem.get("severity", "error") == "error"
+        ]
+        assert problems == [("edge.ends", "loose", message)]
+    assert 'data-jump="loose"' in listed.content.decode()
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+@pytest.mark.parametrize("name", LOOSE_EDGES)
+def test_edge_that_has_lost_an_end_is_exported_as_it_was(
+    name: str, dialect: Dialect, alice: Person
+) -> None:
+    document, _message = LOOSE_EDGES[name]
+    workflow = make_workflow(alice, source=document)
+
+    exported = drafts.export(alice.principal, workflow=workflow, dialect=dialect, format="json")
+
+    tree = json.loads(exported)
+    edges = tree["edges"] if "edges" in tree else tree["workflow"]["graph"]["edges"]
+    [loose] = [edge for edge in edges if edge["id"] == "loose"]
+    ends = {key: loose[key] for key in ("source", "target") if key in loose}
+    assert ends == {key: value for key, value in _get_loose(document).items() if key != "id"}
+    assert load_document(tree).document.edges[-1] == load_draft(workflow).edges[-1]
+
+
+def _get_loose(document: Tree) -> Tree:
+    edge: Tree = document["workflow"]["graph"]["edges"][-1]
+    return edge
+
+
+def _flatten(document: Tree) -> Tree:
+    graph = document["workflow"]["graph"]
+    return {"version": "0.1.0", "nodes": graph["nodes"], "edges": graph["edges"]}
 
 
 def test_panel_behind_a_broken_node_opens_with_its_own_problems(alice: Person) -> None:

@@ -76,7 +76,8 @@ def _connect(store: Store, op: ops.Connect) -> AppliedOp:
     edge = op.edge
     if store.get_edge(edge.id) is not None:
         raise build_refusal("edge_taken", f"Edge {edge.id} already exists", edge=edge.id)
-    for end in (edge.source, edge.target):
+    # Undo restores an edge of the document that has lost an end. Clients can't add such an edge.
+    for end in filter(None, (edge.source, edge.target)):
         require_item(store, end)
     return ops.Connect(store.put_edge(edge)), ops.Disconnect(edge.id)
 

@@ -95,10 +95,10 @@ def _delete_with_content(store: Store, item: Item, *, heal: bool = False) -> Pla
 
 def _heal(store: Store, id_: str, edges: list[EdgeRecord]) -> PlainOps:
     """Connect the nodes before a deleted node with the nodes behind it, unless its edges left from several handles."""
-    outgoing = [edge for edge in edges if edge.source == id_]
+    outgoing = [edge for edge in edges if edge.source == id_ and edge.target]
     if len({edge.handle for edge in outgoing}) != 1:
         return
-    for incoming in [edge for edge in edges if edge.target == id_]:
+    for incoming in [edge for edge in edges if edge.target == id_ and edge.source]:
         for edge in outgoing:
             target, handle = edge.target, edge.target_handle
             bridge = replace(incoming, id="", target=target, target_handle=handle, rank=UNRANKED)

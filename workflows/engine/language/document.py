@@ -53,12 +53,18 @@ class NodeSpec:
 
 @dataclass(frozen=True, slots=True)
 class EdgeSpec:
+    """An edge between two nodes. One that has lost its source or its target has "" there, and leads nowhere."""
+
     id: str
     source: str
     target: str
     handle: str = "source"
     target_handle: str = "target"
     extra: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def is_complete(self) -> bool:
+        return bool(self.source and self.target)
 
 
 @dataclass(frozen=True, slots=True)

@@ -263,7 +263,7 @@ def _find_problems(document: Document, graph: Graph, kinds: Kinds) -> list[Probl
         Problem("edge.dangling", f"The edge ends at an unknown node {end!r}", edge=edge.id)
         for edge in document.edges
         for end in (edge.source, edge.target)
-        if end not in node_ids
+        if end and end not in node_ids
     ]
     return problems + find_container_problems(graph, kinds)
 

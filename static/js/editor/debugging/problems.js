@@ -16,7 +16,7 @@ export function install(editor) {
     if (!target?.jump) return;
     editor.canvas.pick([target.jump]);
     editor.canvas.reveal(target.jump);
-    editor.emit("open", { id: target.jump, field: target.field || null });
+    editor.emit("open", { id: target.jump, field: target.field || null, isEdge: "isEdge" in target });
   });
 
   let request = null;

@@ -24,6 +24,7 @@ from workflows.engine.language.dsl.reading import (
     Reader,
     attach_notes,
     check_foreign_sections,
+    collect_unread_ends,
     drop_keys,
     get_text,
     read_coordinate,
@@ -180,18 +181,18 @@ def _read_edges(edges: list[Json], reader: Reader) -> tuple[tuple[EdgeSpec, ...]
     specs: list[EdgeSpec] = []
     unreadable: list[Json] = []
     for index, edge in enumerate(edges):
-        ends = read_ends(edge)
-        if ends is None:
+        if isinstance(edge, Mapping):
+            specs.append(_read_edge(edge))
+        else:
             path = f"workflow.graph.edges.{index}"
             message = "An edge without a source or target is not shown"
             reader.add_warning("edge.ends", message, field=path)
             unreadable.append(edge)
-        else:
-            specs.append(_read_edge(edge, *ends))
     return tuple(specs), unreadable
 
 
-def _read_edge(edge: Mapping[str, Json], source: str, target: str) -> EdgeSpec:
+def _read_edge(edge: Mapping[str, Json]) -> EdgeSpec:
+    source, target = read_ends(edge)
     source_handle = edge.get("sourceHandle")
     # Old Dify exports name the success handle of a node with a fail branch "success-branch".
     is_success = source_handle == "success-branch"
@@ -199,6 +200,7 @@ def _read_edge(edge: Mapping[str, Json], source: str, target: str) -> EdgeSpec:
     extra = drop_keys(edge, "id", "source", "target", "sourceHandle", "targetHandle")
     if "sourceHandle" in edge and read_identifier(source_handle) != handle:
         extra["sourceHandle"] = source_handle
+    extra |= collect_unread_ends(edge)
     return EdgeSpec(
         id=read_identifier(edge.get("id")) or f"{source}-{handle}-{target}",
         source=source,

@@ -6,7 +6,7 @@ from typing import Any, Final
 import yaml
 
 from workflows.engine.language.containers import ENTRY_KINDS
-from workflows.engine.language.document import Json, NodeSpec, Note
+from workflows.engine.language.document import EdgeSpec, Json, NodeSpec, Note
 from workflows.engine.language.dsl.reading import drop_keys, get_text
 
 
@@ -38,6 +38,12 @@ def build_size(part: NodeSpec | Note) -> dict[str, Json]:
     """Return the width and the height, if the document has them."""
     size = {"width": part.width, "height": part.height}
     return {name: value for name, value in size.items() if value is not None}
+
+
+def build_ends(edge: EdgeSpec) -> dict[str, Json]:
+    """Return the source and the target, without an end that the edge has lost."""
+    ends = {"source": edge.source, "target": edge.target}
+    return {name: end for name, end in ends.items() if end}
 
 
 def to_yaml(tree: Json) -> str:

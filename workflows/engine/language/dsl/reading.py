@@ -125,12 +125,18 @@ def read_identifier(value: Json) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def read_ends(edge: Json) -> tuple[str, str] | None:
-    """Return the source and the target of an edge, or None unless it has both."""
-    if not isinstance(edge, Mapping):
-        return None
-    source, target = read_identifier(edge.get("source")), read_identifier(edge.get("target"))
-    return (source, target) if source and target else None
+def read_ends(edge: Mapping[str, Json]) -> tuple[str, str]:
+    """Return the source and the target of an edge; an end that is missing, or no id, is empty."""
+    return read_identifier(edge.get("source")) or "", read_identifier(edge.get("target")) or ""
+
+
+def collect_unread_ends(edge: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the ends of an edge that are no ids, so that the writer gives them back."""
+    return {
+        end: edge[end]
+        for end in ("source", "target")
+        if end in edge and read_identifier(edge[end]) is None
+    }
 
 
 def read_coordinate(value: Json) -> float | None:

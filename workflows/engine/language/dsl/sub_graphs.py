@@ -49,8 +49,8 @@ def fold(
     inner_edges: dict[str, list[Tree]] = {container: [] for container in bodies}
     outer_edges: list[Tree] = []
     for edge in edges:
-        container = containers.get(edge["source"])
-        if container is not None and container == containers.get(edge["target"]):
+        container = _find_container(edge, containers)
+        if container is not None:
             inner_edges[container].append(edge)
         else:
             outer_edges.append(edge)
@@ -60,6 +60,13 @@ def fold(
             children = [by_id[child] for child in bodies[container] if child in by_id]
             _fold_container(by_id[container], children, inner_edges[container])
     return [node for node in nodes if node["id"] not in containers], outer_edges
+
+
+def _find_container(edge: Tree, containers: Names) -> str | None:
+    """Return the container of both ends of an edge, or of the one end that it still has."""
+    ends = (_get_id(edge, "source"), _get_id(edge, "target"))
+    around = {containers.get(end) for end in ends if end}
+    return around.pop() if len(around) == 1 else None
 
 
 def is_foldable(container: NodeSpec) -> bool:
@@ -114,7 +121,11 @@ class _Unfolder:
         return names
 
     def _build_edge(self, edge: Mapping[str, Json], container: str, names: Names) -> Tree:
-        ends = {end: names.get(_get_id(edge, end), edge.get(end)) for end in ("source", "target")}
+        ends = {
+            end: names.get(_get_id(edge, end), edge[end])
+            for end in ("source", "target")
+            if end in edge
+        }
         old_id = _get_id(edge)
         if not old_id:
             return {**edge, **ends, MARK: {}}
@@ -185,7 +196,7 @@ def _build_body_node(child: Tree, names: Names) -> Tree:
 
 def _build_body_edge(edge: Tree, names: Names) -> Tree:
     body_edge = drop_keys(edge, "id", MARK) | {
-        end: names.get(edge[end], edge[end]) for end in ("source", "target")
+        end: names.get(_get_id(edge, end), edge[end]) for end in ("source", "target") if end in edge
     }
     mark = edge.get(MARK)
     old_id = edge["id"] if mark is None else mark.get("id")

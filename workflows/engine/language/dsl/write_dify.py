@@ -17,6 +17,7 @@ from workflows.engine.language.dsl import versions
 from workflows.engine.language.dsl.credential_removal import remove_credentials
 from workflows.engine.language.dsl.dify_agents import update_agent_parameters
 from workflows.engine.language.dsl.emit import (
+    build_ends,
     build_node_data,
     build_size,
     get_canvas_type,
@@ -144,10 +145,9 @@ def _build_edge(edge: EdgeSpec) -> dict[str, Json]:
     return {
         "id": edge.id,
         "type": "custom",
-        "source": edge.source,
+        **build_ends(edge),
         # Another spelling of "source" is kept until the edge is moved to another handle.
         "sourceHandle": source_handle if edge.handle == "source" else edge.handle,
-        "target": edge.target,
         "targetHandle": edge.target_handle,
         **extra,
     }

@@ -17,7 +17,7 @@ from workflows.engine.language.document import (
 )
 from workflows.engine.language.dsl import versions
 from workflows.engine.language.dsl.credential_removal import remove_credentials
-from workflows.engine.language.dsl.emit import build_node_data, build_size
+from workflows.engine.language.dsl.emit import build_ends, build_node_data, build_size
 from workflows.engine.language.dsl.sub_graphs import fold, is_foldable
 from workflows.engine.language.dsl.xworkflow_data import translate_to_xworkflow
 from workflows.engine.language.problems import Problem, build_warning
@@ -126,7 +126,7 @@ def _build_part(part: NodeSpec | Note, data: Mapping[str, Json]) -> dict[str, Js
 
 
 def _build_edge(edge: EdgeSpec) -> dict[str, Json]:
-    tree: dict[str, Json] = {"id": edge.id, "source": edge.source, "target": edge.target}
+    tree: dict[str, Json] = {"id": edge.id, **build_ends(edge)}
     if edge.handle != "source":
         tree["source_handle"] = edge.handle
     if edge.target_handle != "target":

@@ -24,6 +24,7 @@ from workflows.engine.language.dsl.reading import (
     Reader,
     attach_notes,
     check_foreign_sections,
+    collect_unread_ends,
     drop_keys,
     get_text,
     read_coordinate,
@@ -115,16 +116,16 @@ def _read_node(node: Mapping[str, Json], number_ids: Collection[str], reader: Re
 def _read_edges(edges: list[Json], reader: Reader) -> tuple[EdgeSpec, ...]:
     specs: list[EdgeSpec] = []
     for index, edge in enumerate(edges):
-        ends = read_ends(edge)
-        if ends is not None:
-            specs.append(_read_edge(edge, *ends))
+        if isinstance(edge, Mapping):
+            specs.append(_read_edge(edge))
         else:
             message = "An edge needs a source and a target"
             reader.add_error("edge.ends", message, field=f"edges.{index}")
     return tuple(specs)
 
 
-def _read_edge(edge: Mapping[str, Json], source: str, target: str) -> EdgeSpec:
+def _read_edge(edge: Mapping[str, Json]) -> EdgeSpec:
+    source, target = read_ends(edge)
     source_handle = edge.get("source_handle", edge.get("sourceHandle"))
     handle = read_identifier(source_handle) or "source"
     return EdgeSpec(
@@ -133,9 +134,12 @@ def _read_edge(edge: Mapping[str, Json], source: str, target: str) -> EdgeSpec:
         target=target,
         handle=handle,
         target_handle=get_text(edge.get("targetHandle"), "target"),
-        extra=drop_keys(
-            edge, "id", "source", "target", "source_handle", "sourceHandle", "targetHandle"
-        ),
+        extra={
+            **drop_keys(
+                edge, "id", "source", "target", "source_handle", "sourceHandle", "targetHandle"
+            ),
+            **collect_unread_ends(edge),
+        },
     )
 
 

@@ -36,6 +36,7 @@ def find_structure_problems(
     yield from _check_ids(document)
     yield from _check_parents(graph, kinds)
     yield from find_container_problems(graph, kinds)
+    yield from _find_loose_edges(document)
     yield from _find_dangling_edges(document, graph)
     yield from _check_edges(graph, kinds, invalid_nodes)
     yield from _check_cycle(graph)
@@ -84,10 +85,24 @@ def _check_parents(graph: Graph, kinds: Mapping[str, AnyKind]) -> Iterator[Probl
             yield Problem("node.parent_kind", message, node=node.id)
 
 
+def _find_loose_edges(document: Document) -> Iterator[Problem]:
+    for edge in document.edges:
+        if not edge.is_complete:
+            yield Problem("edge.ends", _describe_loose_edge(edge), edge=edge.id)
+
+
+def _describe_loose_edge(edge: EdgeSpec) -> str:
+    if edge.source:
+        return f"The edge from “{edge.source}” has no target; delete it, or connect the nodes anew"
+    if edge.target:
+        return f"The edge to “{edge.target}” has no source; delete it, or connect the nodes anew"
+    return "An edge has neither a source nor a target; delete it"
+
+
 def _find_dangling_edges(document: Document, graph: Graph) -> Iterator[Problem]:
     for edge in document.edges:
         for end in (edge.source, edge.target):
-            if end not in graph.nodes:
+            if end and end not in graph.nodes:
                 message = f"The edge connects to a node that doesn't exist: {end}"
                 yield Problem("edge.dangling", message, edge=edge.id)
 

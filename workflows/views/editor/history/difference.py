@@ -194,7 +194,7 @@ def _build_edge_rows(comparison: Comparison) -> list[ComparisonRow]:
     documents = (comparison.before, comparison.after)
     titles = _build_titles(comparison)
     names = {
-        edge.id: " → ".join(titles.get(end, end) for end in (edge.source, edge.target))
+        edge.id: " → ".join(titles.get(end, end) or "?" for end in (edge.source, edge.target))
         for document in documents
         for edge in document.edges
     }
