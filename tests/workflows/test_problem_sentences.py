@@ -13,6 +13,7 @@ from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
 from workflows.templatetags.problem_sentences import SENTENCES, translate_message
 from workflows.templatetags.problems import SENTENCES_BY_CODE, describe_problem
+from workflows.templatetags.run_errors import translate_error
 
 
 ENGINE = Path(__file__).parents[2] / "workflows" / "engine"
@@ -50,6 +51,23 @@ def test_every_sentence_is_read_back_and_said_in_chinese(sentence):
 
 def test_sentence_that_is_not_known_has_no_translation():
     assert translate_message("Nothing like it") == ""
+
+
+def test_field_without_a_value_is_named_in_a_plain_sentence():
+    one, two = "Topic is required in input form", "Size is required in input form"
+
+    shown = [
+        describe_problem(Problem("input.invalid", one)),
+        translate_error(f"{one}; colour is not an input of T; {two}"),
+        translate_error("The model did not respond."),
+    ]
+
+    assert shown == [
+        "Enter a value for “Topic”",
+        "Enter a value for “Topic”, “Size”; colour is not an input of T",
+        "The model did not respond.",
+    ]
+    assert chinese(one) == "请填写“Topic”"
 
 
 def test_field_goes_by_its_label_in_the_readers_language():

@@ -6,6 +6,7 @@ placeholders: it extracts the values from the message, and its translation is fo
 
 import re
 from functools import cache
+from typing import Final
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
@@ -221,7 +222,7 @@ SENTENCES = (
     _("%(text)s is not a time; write it as 2026-12-24T18:00+01:00"),
     _("%(name)s is not a field of this form"),
     _("action must be one of the following: %(words)s"),
-    _("%(name)s is required in input form"),
+    _("Enter a value for %(names)s"),
     _("%(name)s in input form: %(file)s is not of an accepted type (%(types)s)"),
     _("%(name)s in input form: At most %(count)s files are accepted"),
     _("%(name)s in input form must be a valid number"),
@@ -267,7 +268,19 @@ SENTENCES = (
 )
 
 
+# What an input lacks is said in Dify's words to Dify's clients, and to people in ours.
+_REQUIRED: Final = re.compile(r"(?P<name>.+) is required in input form", re.DOTALL)
 _NUMBER = re.compile(r" \d+$")
+
+
+def say_plainly(message: str) -> str:
+    """Return the message of one or more problems, with the fields that lack a value named in one plain sentence."""
+    parts = message.split("; ")
+    names = [f"“{lacking['name']}”" for part in parts if (lacking := _REQUIRED.fullmatch(part))]
+    if not names:
+        return message
+    others = [part for part in parts if not _REQUIRED.fullmatch(part)]
+    return "; ".join([f"Enter a value for {', '.join(names)}", *others])
 
 
 def translate_message(message: str) -> str:

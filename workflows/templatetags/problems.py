@@ -16,7 +16,7 @@ from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document
 from workflows.engine.language.problems import Problem
 from workflows.templatetags.kind_words import get_kind_title
-from workflows.templatetags.problem_sentences import translate_message
+from workflows.templatetags.problem_sentences import say_plainly, translate_message
 
 
 register = template.Library()
@@ -171,9 +171,10 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
 @register.filter
 def describe_problem(problem: Problem) -> str:
     """Return the problem's message in the reader's language; the message of an unknown code stays as it is."""
+    message = say_plainly(problem.message)
     if (get_language() or "en").startswith("en"):
-        return problem.message
-    if translation := translate_message(problem.message):
+        return message
+    if translation := translate_message(message):
         return translation
     is_setting = problem.code.startswith("config.")
     sentence = SENTENCES_BY_CODE.get(problem.code) or (_("Invalid setting") if is_setting else "")

@@ -11,7 +11,7 @@ from django import template
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_noop as _
 
-from workflows.templatetags.problem_sentences import build_pattern, translate_message
+from workflows.templatetags.problem_sentences import build_pattern, say_plainly, translate_message
 
 
 register = template.Library()
@@ -183,8 +183,9 @@ ERRORS = (
 @register.filter
 def translate_error(message: str | None) -> str:
     """Return an error of a run in the reader's language, or as it is if it is unknown."""
+    message = say_plainly(message or "")
     if not message or (get_language() or "en").startswith("en"):
-        return message or ""
+        return message
     for sentence, pattern in _compile_patterns():
         if match := pattern.fullmatch(message):
             return gettext(sentence) % match.groupdict()

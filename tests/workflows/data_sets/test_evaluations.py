@@ -168,6 +168,20 @@ def test_a_case_that_fails_has_a_problem(alice: Person, data_set: DataSet) -> No
     assert evaluation.summary["0"]["problems"] == 1
 
 
+def test_a_case_without_a_required_input_is_said_in_a_plain_sentence(
+    alice: Person, data_set: DataSet
+) -> None:
+    source = document(type="text-input", label="Topic", required=True)
+    workflow = make_workflow(alice, source=source)
+    add_cases(alice.principal, data_set, [make_case(inputs={"text": None}, expected="hi")])
+
+    evaluation = run_all(start(alice, data_set, workflow))
+    page = alice.client.get(f"/evaluations/{evaluation.pk}/").content.decode()
+
+    assert "Enter a value for “Topic”" in page
+    assert "input form" not in page
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
