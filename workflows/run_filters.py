@@ -14,7 +14,11 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.personas import name_external_user, strip_player
+from accounts.personas import (
+    build_service_subject_pattern,
+    name_external_user,
+    strip_player,
+)
 from config.http.pages import Rows
 from config.ids import normalize_identifier
 from config.sql import read_queries
@@ -62,6 +66,12 @@ def read_runs(rows: QuerySet[Run], offset: int, limit: int) -> Rows[Run]:
     return Rows(page, count if count <= most else None, has_more=count > most)
 
 
+def leave_out_end_users(rows: QuerySet[Run]) -> QuerySet[Run]:
+    """Return the runs without those that a key started for somebody who has no account, such as a visitor of a page."""
+    is_of_account = Q(subject__regex=build_service_subject_pattern())
+    return rows.exclude(~is_of_account, started_by=None, subject_user=None)
+
+
 @dataclass(frozen=True, slots=True)
 class RunFilter:
     """Filters of a list of runs.
@@ -90,6 +100,8 @@ class RunFilter:
     # Runs that other runs started are left out, unless all are asked for, or those of one parent.
     children: bool = False
     parent: UUID | None = None
+    # Whether the page of a member's own runs also lists those that the member's keys started for end users.
+    end_users: bool = False
 
     @property
     def is_active(self) -> bool:

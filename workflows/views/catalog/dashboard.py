@@ -18,6 +18,7 @@ from workflows import memory_app, permissions, selectors
 from workflows.execution.usage.numbers import Numbers
 from workflows.models import ModelProvider
 from workflows.models.run import RunStatus
+from workflows.run_filters import leave_out_end_users
 from workflows.services.runs import waits
 from workflows.services.usage.report import load_report, sees_team, select_last_days
 from workflows.templatetags.usage_numbers import (
@@ -77,7 +78,8 @@ class Attention:
 
 def build_dashboard(principal: Principal, team_id: UUID) -> dict[str, Any]:
     """Return the template context of the page for a person who may see workflows and runs of the team."""
-    runs = selectors.list_runs(principal).filter(team_id=team_id, parent_id=None)
+    own_runs = leave_out_end_users(selectors.list_runs(principal))
+    runs = own_runs.filter(team_id=team_id, parent_id=None)
     usage = build_usage(principal, team_id)
     return {
         "usage": usage,
@@ -134,9 +136,12 @@ def build_usage(principal: Principal, team_id: UUID) -> Usage:
 
 def _build_failed_url(principal: Principal, team_id: UUID, days: int) -> str:
     """Return the address of the list of the failed runs that are counted: those of the team, or the person's own."""
-    page = "workflows:team_runs" if sees_team(principal, team_id) else "workflows:runs"
+    page, query = "workflows:runs", {"end_users": "1"}
+    if sees_team(principal, team_id):
+        page, query = "workflows:team_runs", {}
     since = select_last_days(team_id, days).since
-    return f"{reverse(page)}?{urlencode({'status': RunStatus.FAILED.value, 'since': since})}"
+    query = {"status": RunStatus.FAILED.value, "since": str(since), **query}
+    return f"{reverse(page)}?{urlencode(query)}"
 
 
 def load_attention(principal: Principal, team_id: UUID, *, failed_today: int) -> Attention:

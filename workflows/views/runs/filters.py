@@ -76,6 +76,7 @@ def read_filter(data: Mapping[str, str]) -> RunFilter:
         min_cost=_read_number(data, "min_cost"),
         feedback=feedback if (feedback := read_text(data, "feedback")) in FEEDBACK_FILTERS else "",
         children=bool(read_text(data, "children")),
+        end_users=bool(read_text(data, "end_users")),
     )
 
 
@@ -131,6 +132,8 @@ def _describe(run_filter: RunFilter) -> Iterator[tuple[str, str]]:
         yield "min_cost", f"{_('Cost')} ≥ {format_cost(run_filter.min_cost)}"
     if run_filter.children:
         yield "children", _("Include sub-workflows")
+    if run_filter.end_users:
+        yield "end_users", _("Include end users")
 
 
 def _format_day(day: date | None) -> str:

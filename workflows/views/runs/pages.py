@@ -38,6 +38,7 @@ from workflows.run_filters import (
     MAX_EXTERNAL_USERS,
     SEARCHED_RUNS,
     SORT_FIELDS,
+    leave_out_end_users,
     sort_runs,
 )
 from workflows.services.runs.again import run_again as start_again
@@ -66,11 +67,13 @@ from workflows.views.waits.pages import build_questions_context, list_decisions
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """List the runs of the current team that the caller may see, filtered and in pages."""
+    """List the caller's own runs in the current team, filtered and in pages, on request with those of end users."""
     principal = get_principal(request)
     run_filter = read_filter(request.GET)
     team_runs = selectors.list_runs(principal).filter(team_id=get_current_team_id(request))
     matching_runs = run_filter.apply(team_runs)
+    if not (run_filter.end_users or run_filter.person):
+        matching_runs = leave_out_end_users(matching_runs)
     workflow = None
     if request.GET.get("workflow"):
         workflow = find_workflow(request, parse_id(request.GET["workflow"]))[1]

@@ -10,6 +10,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.personas import make_service_subject
 from tests.factories.workflows import (
     document,
     make_conversation,
@@ -87,7 +88,7 @@ def test_form_sent_by_htmx_shows_the_run_under_it(alice: Person):
     ("variable", "typed", "sentence"),
     [
         ({"type": "number"}, "several", "number"),
-        ({"type": "string", "required": True}, "", "required"),
+        ({"type": "string", "required": True}, "", "enter a value"),
         ({"type": "select", "options": ["a", "b"]}, "c", "one of"),
         ({"type": "string", "max_length": 3}, "long", "3"),
         ({"type": "object"}, "{", "object"),
@@ -226,6 +227,40 @@ def test_list_shows_ones_own_runs_and_what_was_run_for_one(cast: Cast):
     page = text_of(cast.alice.client.get(RUNS))
 
     assert [words in page for words in ("own", "of bob", "for alice")] == [True, False, True]
+
+
+def test_list_shows_the_runs_of_ones_keys_for_end_users_only_on_request(
+    alice: Person, api_key: Any
+):
+    workflow, key = make_workflow(alice), api_key(alice).key
+    service = make_service_subject(key.service_account_id)
+    for subject, text in (
+        (f"web-{'a' * 32}", "of a visitor"),
+        ("customer-7", "of a customer"),
+        (service, "of my program"),
+    ):
+        inputs = {"text": text}
+        make_run(alice, workflow, inputs=inputs, subject=subject, started_by=None, api_key=key)
+    make_run(alice, workflow, inputs={"text": "as a persona"}, subject="ben")
+    texts = ("of a visitor", "of a customer", "of my program", "as a persona")
+
+    pages_ = [
+        text_of(alice.client.get(url, query))
+        for url, query in (
+            (RUNS, {}),
+            (RUNS, {"end_users": "1"}),
+            (RUNS, {"person": "customer"}),
+            (reverse("home"), {}),
+        )
+    ]
+
+    assert [[text in page for text in texts] for page in pages_] == [
+        [False, False, True, True],
+        [True, True, True, True],
+        [False, True, False, False],
+        [False, False, True, True],
+    ]
+    assert "Include end users" in pages_[1]
 
 
 def test_list_is_narrowed_by_status_and_workflow(alice: Person):
