@@ -216,6 +216,16 @@ def test_imported_nodes_with_one_id_get_ids_of_their_own(alice):
     assert (note.node, note.message.startswith("2 nodes had the ID start")) == ("start", True)
 
 
+def test_imported_variables_with_one_name_get_names_of_their_own(alice):
+    same = [{"name": "KEY", "value": value} for value in ("old", "new")]
+
+    workflow = make_workflow(alice, source={**document(), "environment_variables": same})
+
+    variables = drafts.load_draft(workflow).environment
+    assert {each.name: each.value for each in variables} == {"KEY_2": "old", "KEY": "new"}
+    assert "variable.name_given" in [note.code for note in importing.list_notes(workflow)]
+
+
 def test_newer_document_needs_a_yes(alice):
     newer = {**RICH, "version": "0.99.0"}
 

@@ -16,7 +16,7 @@ from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language import dsl
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.dsl.loading import load_tree
-from workflows.engine.language.dsl.own_ids import give_own_ids
+from workflows.engine.language.dsl.own_ids import give_own_ids, give_own_names
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.validation import validate
 from workflows.errors import NewerDocument
@@ -93,7 +93,7 @@ def _serialize_notes(warnings: Iterable[Problem]) -> list[dict[str, str | None]]
 
 
 def load_source(source: Source, *, confirm_newer: bool) -> tuple[Document, tuple[Problem, ...]]:
-    """Return the document, in which each node has an id of its own, and its warnings.
+    """Return the document, in which each node has an id and each variable a name of its own, and its warnings.
 
     Raises DocumentInvalid, or NewerDocument unless ``confirm_newer``.
     """
@@ -101,7 +101,8 @@ def load_source(source: Source, *, confirm_newer: bool) -> tuple[Document, tuple
     if loaded.pending and not confirm_newer:
         raise NewerDocument(loaded.document.version)
     document, id_warnings = give_own_ids(loaded.document, load_kinds())
-    return document, (*loaded.warnings, *id_warnings)
+    document, name_warnings = give_own_names(document)
+    return document, (*loaded.warnings, *id_warnings, *name_warnings)
 
 
 def list_document_problems(source: Source) -> list[Problem]:

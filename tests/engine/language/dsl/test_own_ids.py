@@ -1,9 +1,10 @@
-"""Nodes with one id get ids of their own, and what is inside a container of that id stays in it."""
+"""Nodes with one id get ids of their own, variables with one name get names of their own, and what is inside a container of that id stays in it."""
 
 from dataclasses import replace
 
 from tests.support.documents import document, node, start
-from workflows.engine.language.dsl.own_ids import give_own_ids
+from workflows.engine.language.document import VariableSpec
+from workflows.engine.language.dsl.own_ids import give_own_ids, give_own_names
 from workflows.engine.nodes import build_kinds
 
 
@@ -41,3 +42,22 @@ def test_document_whose_ids_differ_stays_as_it_is():
     drawn = document([start("q"), node("a", "answer")], ["start -> a"])
 
     assert give_own_ids(drawn, KINDS) == (drawn, [])
+
+
+def test_last_variable_keeps_the_name_that_several_have():
+    same = [VariableSpec("KEY", "string", value) for value in ("one", "two", "three")]
+    drawn = replace(
+        document([start("q")], []),
+        environment=(*same, VariableSpec("KEY_2", "string", "four")),
+        conversation=(VariableSpec("KEY", "string", "five"),),
+    )
+
+    changed, warnings = give_own_names(drawn)
+
+    values = {variable.name: variable.value for variable in changed.environment}
+    assert values == {"KEY_3": "one", "KEY_4": "two", "KEY": "three", "KEY_2": "four"}
+    assert changed.conversation == drawn.conversation
+    assert [(warning.code, warning.field) for warning in warnings] == [
+        ("variable.name_given", "environment_variables")]  # fmt: skip
+    assert warnings[0].message.startswith("3 variables were named KEY: the last one keeps the name")
+    assert give_own_names(changed) == (changed, [])

@@ -1,4 +1,4 @@
-"""Gives each node of a document an id of its own, so that one in which several nodes have the same id opens, too."""
+"""Gives each node an id and each variable a name of its own, so that a document in which several share one opens, too."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -6,12 +6,15 @@ from dataclasses import replace
 from typing import Any, Final
 
 from workflows.engine.kinds import AnyKind, Execution
-from workflows.engine.language.document import Document, NodeSpec, Note
+from workflows.engine.language.document import Document, NodeSpec, Note, VariableSpec
 from workflows.engine.language.dsl.write_dify import ABSOLUTE
 from workflows.engine.language.problems import Problem, build_warning
 
 
 MAX_LENGTH: Final = 40  # of what is kept of an id, before its number
+MAX_NAME_LENGTH: Final = (
+    24  # of what is kept of a name; references find names of up to 30 characters
+)
 
 
 def give_own_ids(
@@ -26,7 +29,7 @@ def give_own_ids(
     twice = {id_: count for id_, count in counts.items() if count > 1}
     if not twice:
         return document, []
-    find_free = _build_names(set(counts))
+    find_free = _build_names(set(counts), MAX_LENGTH)
     used_ids: set[str] = set()
     parents: dict[str, str] = {}  # the id of several nodes → the first container among them
     nodes = []
@@ -49,6 +52,40 @@ def give_own_ids(
     return changed, [*_iter_warnings(twice)]
 
 
+def give_own_names(document: Document) -> tuple[Document, list[Problem]]:
+    """Return the document and a warning for each name that several variables of one list had.
+
+    The last variable keeps the name, since its value is the one that references find where such a document was made.
+    """
+    environment, notes = _name_variables(document.environment, "environment_variables")
+    conversation, more_notes = _name_variables(document.conversation, "conversation_variables")
+    if not notes and not more_notes:
+        return document, []
+    changed = replace(document, environment=environment, conversation=conversation)
+    return changed, [*notes, *more_notes]
+
+
+def _name_variables(
+    variables: tuple[VariableSpec, ...], field: str
+) -> tuple[tuple[VariableSpec, ...], list[Problem]]:
+    positions: dict[str, list[int]] = {}
+    for position, variable in enumerate(variables):
+        positions.setdefault(variable.name, []).append(position)
+    find_free = _build_names(set(positions), MAX_NAME_LENGTH)
+    renamed, warnings = [*variables], []
+    for name, same in positions.items():
+        new_names = [find_free(name) for _position in same[:-1]]
+        for position, new_name in zip(same, new_names, strict=False):
+            renamed[position] = replace(variables[position], name=new_name)
+        if new_names:
+            message = (
+                f"{len(same)} variables were named {name}: the last one keeps the name, and references read it; "
+                f"the others are {', '.join(new_names)} now"
+            )
+            warnings.append(build_warning("variable.name_given", message, field=field))
+    return tuple(renamed), warnings
+
+
 def _move(item: NodeSpec | Note, parents: Mapping[str, str]) -> dict[str, Any]:
     """Return what changes of an item whose container got another id. Dify's copy of its position is about the old one."""
     parent = parents.get(item.parent or "", item.id)
@@ -58,14 +95,14 @@ def _move(item: NodeSpec | Note, parents: Mapping[str, str]) -> dict[str, Any]:
     return {"parent": parent, "extra": extra}
 
 
-def _build_names(taken: set[str]) -> Callable[[str], str]:
-    """Return a function that finds an id that nobody has, such as ``a_2`` for ``a``."""
+def _build_names(taken: set[str], max_length: int) -> Callable[[str], str]:
+    """Return a function that finds an id or a name that nobody has, such as ``a_2`` for ``a``."""
     numbers: Counter[str] = Counter()
 
     def find_free(id_: str) -> str:
         while True:
             numbers[id_] += 1
-            free = f"{id_[:MAX_LENGTH]}_{numbers[id_] + 1}"
+            free = f"{id_[:max_length]}_{numbers[id_] + 1}"
             if free not in taken:
                 taken.add(free)
                 return free
