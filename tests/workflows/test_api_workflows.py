@@ -176,3 +176,20 @@ def test_list_takes_as_many_queries_for_one_as_for_three(
 
     with django_assert_max_num_queries(11):
         assert len(api.get(ROOT).json()["items"]) == count
+
+
+def test_workflow_whose_runs_would_fail_is_published_only_if_that_is_confirmed(api):
+    broken = document()
+    broken["nodes"].insert(1, {"id": "drive", "data": {"type": "datasource", "title": "Drive"}})
+    broken["edges"] = [
+        {"source": "start", "target": "drive"},
+        {"source": "drive", "target": "end"},
+    ]
+    publish = f"{ROOT}/{created(api, broken)['id']}/publish"
+
+    refused = post(api, publish, {})
+    published = post(api, publish, {"confirm_failing": True})
+
+    assert (refused.status_code, refused.json()["error"]["type"]) == (409, "PublishingUnconfirmed")
+    assert [each["node"] for each in refused.json()["error"]["problems"]] == ["drive"]
+    assert (published.status_code, published.json()["number"]) == (201, 1)

@@ -283,9 +283,18 @@ def duplicate_workflow(
 def publish_workflow(
     request: HttpRequest, workflow_id: UUID, body: workflows.PublishIn
 ) -> Status[dict[str, object]]:
-    """Publish the draft as a new version. Fails with DocumentInvalid with every error, or NothingToPublish."""
+    """Publish the draft as a new version. Fails with DocumentInvalid with every error, or NothingToPublish.
+
+    If a run would fail at some nodes, because what they need is missing here, it fails with PublishingUnconfirmed, whose
+    ``problems`` name each node, unless ``confirm_failing`` is set.
+    """
     principal, workflow = find_workflow(request, workflow_id, "publish")
-    version = publishing.publish(principal, workflow=workflow, note=body.note)
+    version = publishing.publish(
+        principal,
+        workflow=workflow,
+        note=body.note,
+        accepts_failing_nodes=body.confirm_failing,
+    )
     return Status(201, serialize_version(version, workflow))
 
 

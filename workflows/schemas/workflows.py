@@ -101,6 +101,9 @@ class PublishIn(Body):
     model_config = with_example(note="Shorter answers")
 
     note: str = Field("", max_length=2_000, description="Version note.")
+    confirm_failing: bool = Field(
+        default=False, description="Publish also if runs would fail at some nodes."
+    )
 
 
 class WorkflowOut(Schema):
