@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import for_each
 from tests.support.cast import Person
 from workflows.models import Workflow
 from workflows.services import tools
@@ -100,6 +101,37 @@ def test_module_that_is_not_here_is_a_problem_of_its_code(alice):
         problems_of(workflow)
     )
     assert [problem.node for problem in find_failing_nodes(workflow, document)] == ["c"]
+
+
+def test_module_that_a_program_can_do_without_is_no_problem(alice):
+    tried = (
+        "try:\n    import regex as re\nexcept ImportError:\n    import re\ndef main(): return {}\n"
+    )
+    data = {"type": "code", "title": "Cut", "code": tried, "outputs": {}}
+    workflow = import_nodes(alice, {"id": "c", "data": data}, end())
+
+    assert find_failing_nodes(workflow, load_draft(workflow)) == []
+
+
+@for_each("source, message", [
+    ("def main(:\n    pass", "Line 1 of the code: Syntax error: Expected a parameter"),
+    ("def main():\n    del x", "Line 2 of the code: This Python has no 'del' statement"),
+    ("from math import *\ndef main(): pass", "Line 1 of the code: NotImplementedError: Wildcard imports"),
+    ("class A:\n    x = 1\ndef main():\n    return {'x': f'{A().x!r}'}", None),
+    ("def main(a):\n    return {'x': f'{a['b']}'}", None),  # since Python 3.12
+])  # fmt: skip
+def test_code_that_the_runner_cannot_read_is_a_problem_before_it_runs(alice, source, message):
+    data = {"type": "code", "title": "Code", "code": source, "outputs": {}}
+    workflow = import_nodes(alice, {"id": "c", "data": data}, end())
+    document = load_draft(workflow)
+
+    messages = [
+        text for node, field, text in problems_of(workflow) if (node, field) == ("c", "code")
+    ]
+
+    assert [text.startswith(message or "-") for text in messages] == ([True] if message else [])
+    failing = find_failing_nodes(workflow, document)
+    assert [problem.node for problem in failing] == (["c"] if message else [])
 
 
 def test_another_teams_connection_is_no_connection(alice, carol):

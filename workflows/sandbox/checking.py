@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from workflows.engine.import_report.code_imports import list_imports
 from workflows.sandbox.code import MODULES, SENTENCES
 from workflows.sandbox.full_python import LANGUAGE as FULL
 from workflows.sandbox.javascript.runner import LANGUAGE as JAVASCRIPT
@@ -26,6 +27,10 @@ _ASYNC_MAIN_DEFINITION: Final = re.compile(r"^async\s+def\s+main\s*\(", re.MULTI
 _JAVASCRIPT_MAIN: Final = re.compile(r"\bmain\b")
 _LONG_STRING: Final = re.compile(r"\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 _IMPORT: Final = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
+
+CANNOT_ASK: Final = (RunnerGone, RunnerLate, ValueError)
+# The kinds of replies that say what a parser refuses.
+_FAULTS: Final = ("syntax", "unsupported", "raised")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +57,22 @@ class CodeChecker:
         if problem is not None:
             return [problem]
         try:
-            message = {"job": "check", "source": source.encode("utf-8", "replace").decode()}
-            pool = self.javascript_pool if language == JAVASCRIPT else self.pool
-            reply = pool.call_sync(message, SECONDS)
-        except (RunnerGone, RunnerLate, ValueError):
+            return _read_problems(self._call(source, language), source, language)
+        except CANNOT_ASK:
             return [_UNREADABLE]
-        return _read_problems(reply, source, language)
+
+    def find_fault(self, source: str, language: str = "python3") -> CodeProblem | None:
+        """Return what the runner's parser refuses in a program. Raises one of ``CANNOT_ASK`` if it gives no answer."""
+        if _check_limits(source, language) is not None:
+            return None
+        reply = self._call(source, language)
+        is_fault = not _is_read(reply, language) and reply.get("kind") in _FAULTS
+        return _build_fault(reply) if is_fault else None
+
+    def _call(self, source: str, language: str) -> Mapping[str, Any]:
+        message = {"job": "check", "source": source.encode("utf-8", "replace").decode()}
+        pool = self.javascript_pool if language == JAVASCRIPT else self.pool
+        return pool.call_sync(message, SECONDS)
 
     def close(self) -> None:
         self.pool.close()
@@ -67,6 +82,11 @@ class CodeChecker:
 def check_code(source: str, language: str = "python3") -> list[CodeProblem]:
     """Return the problems of a program, found by the checker of this process, which starts on first use."""
     return _get_checker().check(source, language)
+
+
+def find_fault(source: str, language: str = "python3") -> CodeProblem | None:
+    """Return what the runner's parser refuses in a program, found by the checker of this process, which may raise."""
+    return _get_checker().find_fault(source, language)
 
 
 @cache
@@ -88,19 +108,26 @@ def _read_problems(reply: Mapping[str, Any], source: str, language: str) -> list
         has_main = not source.strip() or _JAVASCRIPT_MAIN.search(source)
         return [] if has_main else [CodeProblem(1, 1, SENTENCES["main"])]
     is_full = language == FULL
-    # Complete Python may support a construct that this parser doesn't.
-    if reply.get("ok") is True or (is_full and reply.get("kind") == "unsupported"):
+    if _is_read(reply, language):
         modules = reply.get("modules")
         available = modules if isinstance(modules, list) else MODULES
         return [*_find_missing_names(source, None if is_full else available)]
-    kind, message = reply.get("kind"), reply.get("message")
+    return [_build_fault(reply) if reply.get("kind") in _FAULTS else _UNREADABLE]
+
+
+def _is_read(reply: Mapping[str, Any], language: str) -> bool:
+    """Return whether a program can be read. Complete Python may support a construct that this parser doesn't."""
+    is_only_here = language == FULL and reply.get("kind") == "unsupported"
+    return reply.get("ok") is True or is_only_here
+
+
+def _build_fault(reply: Mapping[str, Any]) -> CodeProblem:
+    message = reply.get("message")
     error_message = message[:600] if isinstance(message, str) else ""
-    if kind not in ("syntax", "unsupported", "raised"):
-        return [_UNREADABLE]
     error_type = str(reply.get("type", ""))[:80]
-    sentence = SENTENCES[kind].format(message=error_message, type=error_type)
+    sentence = SENTENCES[reply["kind"]].format(message=error_message, type=error_type)
     line, column = _to_position(reply.get("line")), _to_position(reply.get("column"))
-    return [CodeProblem(line, column, sentence)]
+    return CodeProblem(line, column, sentence)
 
 
 def _find_missing_names(source: str, modules: Iterable[object] | None) -> Iterable[CodeProblem]:
@@ -117,9 +144,10 @@ def _find_missing_names(source: str, modules: Iterable[object] | None) -> Iterab
 
 
 def _find_missing_modules(source: str, available: frozenset[str]) -> Iterable[CodeProblem]:
+    needed = frozenset(list_imports(source))
     for match in _IMPORT.finditer(source):
         module = match[1]
-        if module.split(".")[0] not in available:
+        if module.split(".")[0] in needed - available:
             modules = ", ".join(sorted(available))
             sentence = SENTENCES["module"].format(module=module, modules=modules)
             yield CodeProblem(*_locate(source, match.start(1)), sentence)

@@ -63,6 +63,12 @@ SENTENCES = (
     _(
         "%(count)s nodes had the ID %(id)s: the first one keeps it, and edges lead to it; check the edges and the variables of the others"
     ),
+    _(
+        "%(count)s variables were named %(name)s: the last one keeps the name, and references read it; the others are %(names)s now"
+    ),
+    _("Line %(number)s of the code: Syntax error: %(message)s"),
+    _("Line %(number)s of the code: This Python has no %(message)s"),
+    _("Line %(number)s of the code: %(message)s"),
     _("The nodes were read from %(place)s, instead of workflow.graph where they belong"),
     _(
         "%(name)s may be missing: a run can come here from %(source)s without it; the reply then shows the name instead"

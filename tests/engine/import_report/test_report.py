@@ -70,6 +70,10 @@ FINDINGS = [
      [(Need.NODE_TYPE, "", "datasource", Effect.FAILS)]),
     ("modules", [code("import json, numpy.linalg\nfrom pandas import DataFrame\n")],
      [(Need.MODULE, "", "numpy", Effect.FAILS), (Need.MODULE, "", "pandas", Effect.FAILS)]),
+    ("modules that are tried first", [code(
+        "try:\n    import numpy\nexcept (ImportError, OSError):\n    import pandas\n"
+        "try:\n    import scipy\nexcept ValueError:\n    pass\ntry:\n    import torch\nexcept:\n    pass\n")],
+     [(Need.MODULE, "", "scipy", Effect.FAILS), (Need.MODULE, "", "pandas", Effect.FAILS)]),
     ("modules of code that can't be parsed", [code("import scipy\ndef main(:\n")],
      [(Need.MODULE, "", "scipy", Effect.FAILS)]),
     ("language", [code("main = 1", "javascript")],

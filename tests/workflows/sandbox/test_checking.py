@@ -27,6 +27,7 @@ def places(problems: list[CodeProblem]) -> list[tuple[int, int]]:
         "",
         "main = lambda: {}",
         "def main():\n    return '''\nimport requests_in_text'''",
+        "try:\n    import numpy\nexcept ImportError:\n    numpy = None\ndef main():\n    return {}",
     ],
 )
 def test_good_code_has_no_problem(checker: CodeChecker, source: str) -> None:

@@ -1,9 +1,10 @@
-"""Lists the modules that a program imports, also one that this Python can't parse."""
+"""Lists the modules that a program needs, also one that this Python can't parse."""
 
 import ast
 import re
 import warnings
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from workflows.engine.language.document import NodeSpec
@@ -13,6 +14,8 @@ from workflows.engine.nodes.data.code import LANGUAGES
 _LONG_STRING: Final = re.compile(r"\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 _IMPORT: Final = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_][\w]*)", re.MULTILINE)
 MAX_CHARACTERS: Final = 256 * 1024
+# With a handler of one of these, a program goes on without a module that is missing.
+_HANDLED_BY: Final = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
 def list_missing_modules(node: NodeSpec, modules: Mapping[str, frozenset[str] | None]) -> list[str]:
@@ -26,18 +29,49 @@ def list_missing_modules(node: NodeSpec, modules: Mapping[str, frozenset[str] | 
 
 
 def list_imports(source: str) -> list[str]:
-    """Return the first part of each imported module's name, without repetitions."""
+    """Return the first part of each imported module's name, without repetitions.
+
+    An import that the program tries, and whose failure it handles, doesn't count.
+    """
     if len(source) > MAX_CHARACTERS:
         return []
+    tree = parse_program(source)
+    if tree is None:
+        names = _IMPORT.findall(_LONG_STRING.sub("", source))
+    else:
+        names = [name for node in _iter_needed(tree) for name in _list_names(node)]
+    return list(dict.fromkeys(name.split(".")[0] for name in names))
+
+
+def parse_program(source: str) -> ast.Module | None:
+    """Return a program as the parser of this Python reads it, or None if it doesn't."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about escapes in the strings of the program
-            tree = ast.parse(source)
+            return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        names = _IMPORT.findall(_LONG_STRING.sub("", source))
-    else:
-        names = [name for node in ast.walk(tree) for name in _list_names(node)]
-    return list(dict.fromkeys(name.split(".")[0] for name in names))
+        return None
+
+
+def _iter_needed(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of a program, without what it tries to import."""
+    parts: deque[ast.AST] = deque([tree])
+    while parts:
+        part = parts.popleft()
+        yield part
+        if isinstance(part, ast.Try) and _handles_missing(part):
+            parts += (*part.handlers, *part.orelse, *part.finalbody)
+        else:
+            parts += ast.iter_child_nodes(part)
+
+
+def _handles_missing(part: ast.Try) -> bool:
+    for handler in part.handlers:
+        types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        names = {each.id for each in types if isinstance(each, ast.Name)}
+        if handler.type is None or names & _HANDLED_BY:
+            return True
+    return False
 
 
 def _list_names(node: ast.AST) -> list[str]:

@@ -74,7 +74,10 @@ def mark_unfinished_as_errors(problems: Iterable[Problem]) -> list[Problem]:
 
 # A run that reaches a node with such a problem fails there, unless its outputs are pinned.
 UNAVAILABLE_CODES: Final = frozenset(
-    {"kind.unknown", "code.module", "tool.argument", "tool.connected", "tool.unavailable"}
+    {
+        *("kind.unknown", "code.fault", "code.module"),
+        *("tool.argument", "tool.connected", "tool.unavailable"),
+    }
 )
 
 

@@ -1,17 +1,30 @@
-"""Finds the modules that code nodes import and that this installation lacks."""
+"""Finds what code nodes need and this installation lacks: modules that they import, and constructs that it can't read."""
 
+import ast
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Final
 
 from django.conf import settings
 
-from workflows.engine.import_report.code_imports import list_missing_modules
-from workflows.engine.language.document import Document
+from workflows.engine.import_report.code_imports import (
+    MAX_CHARACTERS,
+    list_missing_modules,
+    parse_program,
+)
+from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.problems import Problem, build_warning
-from workflows.engine.nodes.data.code import FULL, PYTHON
+from workflows.engine.nodes.data.code import FULL, JAVASCRIPT, LANGUAGES, PYTHON
+from workflows.sandbox.checking import CANNOT_ASK, CodeProblem, find_fault
 from workflows.sandbox.code import HTTP_MODULE, MODULES
 from workflows.sandbox.full_python import list_languages
 
 
+# The default interpreter lacks some of these, and its next version others. It is asked about a program that has one.
+_UNUSUAL_PARTS: Final = (
+    *(ast.Yield, ast.YieldFrom, ast.Delete, ast.ClassDef, ast.TryStar, ast.Match, ast.With),
+    *(ast.AsyncFor, ast.AsyncFunctionDef, ast.AsyncWith, ast.Await, ast.Global, ast.Nonlocal),
+)
 Modules = Mapping[str, frozenset[str] | None]
 
 
@@ -26,9 +39,50 @@ def list_modules() -> Modules:
 
 
 def find_code_problems(document: Document) -> Iterator[Problem]:
-    """Yield a warning for each module that a code node imports and that is not here. A run that reaches it fails there."""
+    """Yield a warning for each module that is not here, and for each code that can't be read. Runs fail at these nodes."""
     modules = list_modules()
     for node in document.nodes:
+        if node.kind == "code" and (fault := _find_fault(node, modules)):
+            message = f"Line {fault.line} of the code: {fault.message}"
+            yield build_warning("code.fault", message, node.id, "code")
         for module in list_missing_modules(node, modules):
             message = f"There is no module {module[:100]} here; the code fails when it imports it"
             yield build_warning("code.module", message, node.id, "code")
+
+
+def _find_fault(node: NodeSpec, modules: Modules) -> CodeProblem | None:
+    """Return what the runner of the node's language can't read. It is asked only about what may be beyond it."""
+    source = str(node.data.get("code") or "")
+    language = LANGUAGES.get(str(node.data.get("code_language") or PYTHON))
+    if (
+        language is None
+        or language not in modules
+        or not source.strip()
+        or len(source) > MAX_CHARACTERS
+    ):
+        return None
+    if modules[language] is None and language == PYTHON:
+        language = FULL
+    return _ask_runner(source, language) if _is_unusual(source, language) else None
+
+
+@lru_cache(maxsize=64)
+def _is_unusual(source: str, language: str) -> bool:
+    """Return whether a program may be more than the runner reads, as far as the parser of this Python tells."""
+    tree = None if language == JAVASCRIPT else parse_program(source)
+    return tree is None or (language == PYTHON and any(map(_is_unusual_part, ast.walk(tree))))
+
+
+def _is_unusual_part(part: ast.AST) -> bool:
+    if isinstance(part, ast.ImportFrom):
+        return part.level > 0 or part.names[0].name == "*"
+    return isinstance(part, _UNUSUAL_PARTS)
+
+
+@lru_cache(maxsize=64)
+def _ask_runner(source: str, language: str) -> CodeProblem | None:
+    """Return the fault, if the runner tells one. A program that it can't cope with is not shown to it again and again."""
+    try:
+        return find_fault(source, language)
+    except CANNOT_ASK:
+        return None
