@@ -12,7 +12,7 @@ from workflows.views.catalog import (
     new_workflow,
     workflows,
 )
-from workflows.views.chat import forgetting, messages, page, wishes
+from workflows.views.chat import follow_ups, forgetting, messages, page, wishes
 from workflows.views.data_sets import cases as data_cases
 from workflows.views.data_sets import evaluations
 from workflows.views.data_sets import pages as data_sets
@@ -199,6 +199,7 @@ pages: list[URLPattern | URLResolver] = [
     path("chat/<uuid:workflow_id>/", page.page, name="chat"),
     path("chat/<uuid:workflow_id>/say/", page.send_message, name="chat_say"),
     path("chat/turns/<uuid:run_id>/", page.turn, name="chat_turn"),
+    path("chat/turns/<uuid:run_id>/follow-ups/", follow_ups.show, name="chat_follow_ups"),
     path("chat/turns/<uuid:run_id>/stop/", page.stop, name="chat_stop"),
     path("chat/turns/<uuid:run_id>/forget/", wishes.forget, name="chat_forget"),
     path("chat/turns/<uuid:run_id>/restore/", wishes.restore, name="chat_remember_again"),

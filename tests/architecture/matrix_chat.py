@@ -34,6 +34,7 @@ ROWS = [
     Row("GET", "chat/<uuid:workflow_id>/", "- 404 200 200 200 -", CHAT),
     Row("POST", "chat/<uuid:workflow_id>/say/", "- 404 302 302 302 -", CHAT, {"query": "Hello"}),
     Row("GET", "chat/turns/<uuid:run_id>/", "- 404 404 404 404 -", RUN),
+    Row("GET", "chat/turns/<uuid:run_id>/follow-ups/", "- 404 404 404 404 -", RUN),
     Row("POST", "chat/turns/<uuid:run_id>/stop/", "- 404 404 404 404 -", RUN, {}),
     *(
         Row("POST", f"chat/turns/<uuid:run_id>/{verb}/", "- 404 404 404 404 -", RUN, {})

@@ -68,6 +68,7 @@ ROWS = [
     Row("POST", f"{TURN}forget/", GONE_FORM, RUN, {}),
     Row("POST", f"{TURN}restore/", GONE_FORM, RUN, {}),
     Row("GET", f"{TURN}events/", GONE, RUN),
+    Row("GET", f"{TURN}follow-ups/", GONE, RUN),
     Row("GET", f"{TURN}waits/", GONE, RUN),
     Row(
         "POST",

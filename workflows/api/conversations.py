@@ -28,6 +28,7 @@ from workflows.schemas.conversations import (
 )
 from workflows.services.chat import conversations, reading, suggestions
 from workflows.services.chat.deletion import delete_conversation as delete
+from workflows.services.chat.follow_ups import suggest_follow_ups
 
 
 router = Router(auth=api_auth(), tags=["conversations"])
@@ -79,8 +80,9 @@ def list_messages(request: HttpRequest, query: Query[MessageListQuery]) -> Keyse
 def suggest_questions(request: HttpRequest, query: Query[SuggestionsQuery]) -> dict[str, object]:
     """Return the opening of a published ``workflow``, or what to ask next in a conversation of yours.
 
-    In a conversation, these are questions of the workflow that nobody has asked there yet; none if it suggests none after
-    its answers. Fails with NotPublished for a workflow that isn't published.
+    In a conversation, a model makes them of its last turns; where there is none, they are questions of the workflow that
+    nobody has asked there yet. They are none if the workflow suggests none after its answers. Fails with NotPublished for
+    a workflow that isn't published.
     """
     principal = get_principal(request)
     if query.conversation_id is None:
@@ -92,11 +94,11 @@ def suggest_questions(request: HttpRequest, query: Query[SuggestionsQuery]) -> d
         principal, get_current_team_id(request), query.conversation_id, query.workflow
     )
     features = _load_features(conversation.workflow)
-    if not conversation.dialogue_count:
+    message = reading.list_turns(principal, conversation).select_related("run").first()
+    if message is None:
         return _describe_opening(features)
-    questions: list[str] = []
-    if suggestions.offers_follow_ups(features):
-        questions = suggestions.list_follow_ups(principal, features, conversation)
+    message.conversation = conversation
+    questions = suggest_follow_ups(principal, features, message)
     return {"opening_statement": "", "questions": questions}
 
 

@@ -23,7 +23,8 @@ from workflows.engine.language.values import get_file_attribute
 from workflows.models import Conversation, Feedback, Message, Run, StepPart
 from workflows.models.reports.feedback import Rating
 from workflows.models.run import RunStatus
-from workflows.services.chat import suggestions
+from workflows.services.chat.follow_ups import suggest_follow_ups
+from workflows.services.chat.suggestions import offers_follow_ups
 from workflows.services.runs.citations import Citation, load_citations, serialize_citations
 from workflows.services.runs.feedback import give_feedback, take_feedback_back
 from workflows.services.runs.runs import Subject
@@ -104,11 +105,13 @@ def list_feedback(app: App, query: FeedbacksQuery) -> dict[str, Json]:
 
 
 def suggest(app: App, turn: Turn) -> list[str]:
-    """Return questions of the app that the person hasn't asked yet. Raises DifyError where it suggests none."""
+    """Return what the person may ask after a message. Raises DifyError where the app suggests nothing."""
     features = app.document.features
-    if not suggestions.offers_follow_ups(features):
+    if not offers_follow_ups(features):
         raise DifyError(400, "bad_request", "Suggested Questions Is Disabled.")
-    return suggestions.list_follow_ups(app.principal, features, turn.conversation)
+    rows = Message.objects.visible_to(app.principal).select_related("conversation", "run")
+    message = rows.filter(run=turn.run).first()
+    return suggest_follow_ups(app.principal, features, message) if message else []
 
 
 def make_author(app: App, subject: str) -> str:

@@ -87,6 +87,14 @@ class Message(TenantModel):
     answer = models.TextField(_("answer"), blank=True)
     # Whether the answer may contain external text; the run, which says it as well, may have been deleted.
     is_untrusted = models.BooleanField(_("has external content"), default=False, db_default=False)
+    # What a model suggested to ask next; empty until somebody wants to know.
+    follow_ups = ArrayField(
+        models.TextField(),
+        verbose_name=_("follow-up questions"),
+        default=list,
+        db_default=[],
+        blank=True,
+    )
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:

@@ -29,8 +29,8 @@ def test_settings_of_a_workflow_without_such_features_name_none(alice: Person) -
     assert "notice-warn" not in show_settings(alice)
 
 
-def test_settings_of_a_chat_name_speech_moderation_and_suggested_questions(alice: Person) -> None:
-    names = ("speech_to_text", "sensitive_word_avoidance", "suggested_questions_after_answer")
+def test_settings_of_a_chat_name_speech_moderation_and_annotated_replies(alice: Person) -> None:
+    names = ("speech_to_text", "sensitive_word_avoidance", "annotation_reply")
     features = {name: {"enabled": True} for name in names}
     nodes, edges = document()["nodes"], document()["edges"]
     tree = {
@@ -44,5 +44,5 @@ def test_settings_of_a_chat_name_speech_moderation_and_suggested_questions(alice
         alice.client.get(reverse("workflows:inspector", args=[workflow.pk])).content.decode()
     )
 
-    for name in ("Speech to text", "Content moderation", "Suggested questions after an answer"):
+    for name in ("Speech to text", "Content moderation", "Annotated replies"):
         assert f"{name} is not offered here; the setting is kept, but has no effect" in page

@@ -50,6 +50,18 @@ def reserve_start(principal: Principal, team_id: UUID) -> None:
         _check_budget(budget)
 
 
+def has_tokens_left(principal: Principal, team_id: UUID) -> bool:
+    """Return whether the team and the key may use more tokens today, for a call of a model that belongs to no run."""
+    budgets = _find_budgets(team_id, get_key_id(principal))
+    limited = [budget for budget in budgets if budget.limits.tokens_per_day is not None]
+    if limited:
+        count_new(team_id)
+    return all(
+        use.sum_tokens(team_id, budget.key_id) < (budget.limits.tokens_per_day or 0)
+        for budget in limited
+    )
+
+
 def _find_budgets(team_id: UUID, key_id: UUID | None) -> list[_Budget]:
     """Return the budgets with any limit, the team's first, so that all starts lock in one order."""
     budgets = [_Budget(team_id, None, find_team_limits(Team.objects.get(pk=team_id)))]

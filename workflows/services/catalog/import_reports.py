@@ -19,6 +19,7 @@ from workflows.llm.offline.script import SCRIPT
 from workflows.llm.sent_parameters import SENT_PARAMETERS
 from workflows.models import Workflow
 from workflows.services.catalog.knowledge_mappings import find_knowledge_bases
+from workflows.services.chat.suggestions import FOLLOW_UPS
 from workflows.services.editor.code_problems import list_modules
 from workflows.services.editor.drafts import list_problems, load_draft
 from workflows.services.models.mappings import join_name
@@ -26,7 +27,7 @@ from workflows.services.tools.tool_problems import load_fault_finder
 
 
 # The features of an application, beside its texts, that are carried out.
-FEATURES: Final = frozenset({"file_upload", CITATIONS})
+FEATURES: Final = frozenset({"file_upload", CITATIONS, FOLLOW_UPS})
 
 
 def report_workflow(

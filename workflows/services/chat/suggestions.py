@@ -8,6 +8,7 @@ from workflows.engine.language.document import Json
 from workflows.models import Conversation, Message
 
 
+FOLLOW_UPS: Final = "suggested_questions_after_answer"  # the feature, by its name in documents
 MAX_FOLLOW_UPS: Final = 3
 
 
@@ -20,7 +21,7 @@ def read_questions(features: Mapping[str, Json]) -> list[str]:
 
 def offers_follow_ups(features: Mapping[str, Json]) -> bool:
     """Return whether the workflow suggests questions after its answers."""
-    setting = features.get("suggested_questions_after_answer")
+    setting = features.get(FOLLOW_UPS)
     return isinstance(setting, Mapping) and setting.get("enabled") is True
 
 

@@ -3,11 +3,12 @@
 INSERT INTO workflows_modelusage AS known (
     id, team_id, day, workflow_id, api_key_id, subject, channel, latency_bucket, provider, model, failed, seconds, calls,
     prompt_tokens, completion_tokens, cost, unpriced_calls)
-VALUES (gen_random_uuid(), %(team)s, %(day)s, NULL, NULL, '', %(channel)s, %(bucket)s, %(provider)s, %(model)s,
-    %(failed)s, %(seconds)s, 1, %(tokens)s, 0, %(cost)s, %(unpriced)s)
+VALUES (gen_random_uuid(), %(team)s, %(day)s, %(workflow)s, %(key)s, %(subject)s, %(channel)s, %(bucket)s, %(provider)s,
+    %(model)s, %(failed)s, %(seconds)s, 1, %(tokens)s, %(completion_tokens)s, %(cost)s, %(unpriced)s)
 ON CONFLICT (team_id, day, workflow_id, subject, api_key_id, channel, latency_bucket, provider, model) DO UPDATE SET
     failed = known.failed + excluded.failed, seconds = known.seconds + excluded.seconds,
     calls = known.calls + excluded.calls, prompt_tokens = known.prompt_tokens + excluded.prompt_tokens,
+    completion_tokens = known.completion_tokens + excluded.completion_tokens,
     cost = known.cost + excluded.cost, unpriced_calls = known.unpriced_calls + excluded.unpriced_calls
 
 -- name: count_runs

@@ -78,9 +78,6 @@ WORDS: Final[Mapping[str, SettingWords]] = {
     "sensitive_word_avoidance": SettingWords(
         _("Content moderation"), _("Messages and answers are not checked for forbidden words.")
     ),
-    "suggested_questions_after_answer": SettingWords(
-        _("Follow-up questions"), _("No questions are suggested after an answer.")
-    ),
     "retriever_resource": SettingWords(_("Citations"), _("Answers don't show their sources.")),
     "annotation_reply": SettingWords(
         _("Annotated replies"), _("Answers are never taken from annotations.")

@@ -26,6 +26,7 @@ class TurnUrls:
     page: str
     forget: str  # what the person chooses, if several memories could be meant
     restore: str  # what was forgotten
+    follow_ups: str  # what to ask next
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class MemberChatUrls:
             page=self.page,
             forget=reverse("workflows:chat_forget", args=[run_id]),
             restore=reverse("workflows:chat_remember_again", args=[run_id]),
+            follow_ups=reverse("workflows:chat_follow_ups", args=[run_id]),
         )
 
     def get_conversation(self, conversation: Conversation) -> ConversationUrls:

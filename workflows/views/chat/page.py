@@ -22,6 +22,7 @@ from workflows.errors import FileRefused
 from workflows.forms import build_message_choice, read_files
 from workflows.models import Conversation, Run, Workflow
 from workflows.services.chat import conversations
+from workflows.services.chat.suggestions import offers_follow_ups
 from workflows.services.runs.runs import cancel_run, start_run
 from workflows.services.runs.waits import answer_with_message
 from workflows.views.catalog.workflow_page import (
@@ -158,7 +159,14 @@ def turn(request: HttpRequest, run_id: UUID) -> HttpResponse:
     if run.conversation is None or not run.workflow.is_chat:
         raise NotFound
     (chat_turn,) = build_turns(principal, run.workflow, [run])
-    context = {"turn": chat_turn, "workflow": run.workflow, "conversation": run.conversation}
+    document = load_published_document(run.workflow)
+    context = {
+        "turn": chat_turn,
+        "workflow": run.workflow,
+        "conversation": run.conversation,
+        "is_last": True,
+        "offers_follow_ups": document is not None and offers_follow_ups(document.features),
+    }
     return render(request, "chat/_turn.html", context)
 
 
@@ -235,6 +243,7 @@ def _build_document_context(request: HttpRequest, document: Document) -> dict[st
     return {
         "opening": get_opening(document).strip(),
         "suggestions": list_suggestions(document),
+        "offers_follow_ups": offers_follow_ups(document.features),
         "file_choice": build_message_choice(document),
         **build_group_context(request.GET, document),
     }

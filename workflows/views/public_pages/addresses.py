@@ -56,6 +56,7 @@ class PublicChatUrls:
             page=self.page,
             forget=self.get("forget_chosen", run_id),
             restore=self.get("remember_again", run_id),
+            follow_ups=self.get("follow_ups", run_id),
         )
 
     def get_conversation(self, conversation: Conversation) -> ConversationUrls:

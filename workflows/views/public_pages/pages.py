@@ -12,6 +12,7 @@ from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.execution.kinds import load_kinds
 from workflows.forms import build_input_fields, build_message_choice
 from workflows.models import Run
+from workflows.services.chat.suggestions import offers_follow_ups
 from workflows.services.public_pages import limits
 from workflows.services.public_pages.visitors import enter_password, sign_ticket
 from workflows.views.catalog.workflow_page import (
@@ -83,6 +84,7 @@ def _build_chat_context(request: HttpRequest, visit: Visit) -> dict[str, Any]:
         "turns": list_turns(principal, workflow, conversation, urls) if conversation else [],
         "opening": get_opening(document).strip(),
         "suggestions": list_suggestions(document),
+        "offers_follow_ups": offers_follow_ups(document.features),
         "file_choice": build_message_choice(document),
         **_build_group(request, visit),
         **build_fields_context(

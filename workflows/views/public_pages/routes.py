@@ -31,6 +31,11 @@ routes = [
         change_as_visitor(turns.remember_again),
         name="public_remember_again",
     ),
+    path(
+        "turns/<uuid:run_id>/follow-ups/",
+        show_to_visitor(turns.show_follow_ups),
+        name="public_follow_ups",
+    ),
     path("turns/<uuid:run_id>/stop/", change_as_visitor(turns.stop), name="public_stop"),
     path("turns/<uuid:run_id>/events/", turns.stream_events, name="public_events"),
     path("turns/<uuid:run_id>/waits/", show_to_visitor(turns.show_waits), name="public_waits"),

@@ -18,12 +18,14 @@ from workflows.engine.language.document import Json
 from workflows.errors import WaitClosed
 from workflows.execution.events.stream_events import StreamEvent
 from workflows.models import Run, RunWait
+from workflows.services.chat.suggestions import offers_follow_ups
 from workflows.services.public_pages import limits
 from workflows.services.public_pages.visitors import find_open_page, read_stream
 from workflows.services.runs import waits
 from workflows.services.runs.feedback import give_feedback, load_own_feedback, take_feedback_back
 from workflows.services.runs.runs import cancel_run
 from workflows.views.chat.failure_texts import list_failure_texts
+from workflows.views.chat.follow_ups import render_follow_ups
 from workflows.views.chat.turns import build_turns
 from workflows.views.chat.wishes import apply_choice, apply_undo, render_wishes
 from workflows.views.public_pages.addresses import PublicChatUrls, build_base_context
@@ -52,8 +54,19 @@ def show_turn(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:
     if run.conversation is None:
         raise NotFound
     (turn,) = build_turns(visit.principal, visit.workflow, [run], PublicChatUrls(visit))
-    context = {**build_base_context(visit), "turn": turn, "conversation": run.conversation}
+    context = {
+        **build_base_context(visit),
+        "turn": turn,
+        "conversation": run.conversation,
+        "is_last": True,
+        "offers_follow_ups": offers_follow_ups(visit.document.features),
+    }
     return render(request, "chat/_turn.html", context)
+
+
+def show_follow_ups(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:
+    """Show what the visitor may ask after the answer of a run."""
+    return render_follow_ups(request, visit.principal, _find_run(visit, run_id))
 
 
 def forget_chosen(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:

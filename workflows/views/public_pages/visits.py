@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.errors import NotFound
 from accounts.principals import Principal, get_principal
+from accounts.request_transaction import pausable_tenant
 from accounts.tenancy import tenant
 from config.http.middleware import VISITOR_HEADER
 from config.http.proxies import find_network
@@ -138,7 +139,7 @@ def _open_page(view: View[P], *, is_write: bool, opens_locked: bool) -> Route[P]
         _check_limits(request, visit, is_write)
         if visit.is_locked and not opens_locked:
             raise NotFound
-        with tenant([visit.page.team_id]):
+        with pausable_tenant([visit.page.team_id]):
             response = view(request, visit, *args, **kwargs)
         _finish(request, visit, response)
         return response

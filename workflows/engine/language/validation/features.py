@@ -10,7 +10,6 @@ from workflows.engine.texts import gettext_noop
 
 # Feature of Dify → its name for people.
 NOT_OFFERED: Final[Mapping[str, str]] = {
-    "suggested_questions_after_answer": gettext_noop("Suggested questions after an answer"),
     "speech_to_text": gettext_noop("Speech to text"),
     "text_to_speech": gettext_noop("Text to speech"),
     "sensitive_word_avoidance": gettext_noop("Content moderation"),

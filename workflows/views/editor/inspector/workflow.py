@@ -15,6 +15,7 @@ from workflows.engine.language.values import ValueType
 from workflows.engine.nodes.memory.citations import shows_citations
 from workflows.models import Workflow
 from workflows.models.documents import is_secret
+from workflows.services.chat.suggestions import offers_follow_ups
 
 
 # What the feature for files of messages is set to when it is switched on.
@@ -46,6 +47,7 @@ def build_workflow_form(workflow: Workflow, document: Document) -> dict[str, Any
         "file_defaults": FILE_DEFAULTS,
         "not_offered": [*find_feature_problems(document)],
         "shows_citations": shows_citations(document),
+        "offers_follow_ups": offers_follow_ups(features),
         "areas": (
             VariableArea(
                 "environment",
