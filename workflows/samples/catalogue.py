@@ -83,8 +83,8 @@ SAMPLES = (
         _("Keeps follow-ups until they are due and forgets them automatically."),
         _("Ask what is due, add a reminder for tomorrow, and ask again."),
         _("Open a reminder under Memory to see its date and when it expires."),
-        _("Enter a URL to send due reminders there."),
-        shows=(_("expiry"), _("HTTP request")),
+        _("Enter a URL with a reminder: it is sent there when it is due."),
+        shows=(_("expiry"), _("delay"), _("HTTP request")),
         scopes=(PERSON,),
     ),
     Sample(
