@@ -23,8 +23,10 @@ from tests.factories.workflows import make_workflow, within
 from tests.fakes.serving import serving
 from tests.support.cast import Cast, Person
 from workflows.errors import TooManyCallsOutside
+from workflows.llm.presets import find_preset
 from workflows.models import ModelProvider, ProviderModel, ToolConnection
 from workflows.services import credentials
+from workflows.services.models import local_servers as model_servers
 from workflows.services.outside_calls import (
     PERSON_CALLS,
     TEAM_CALLS,
@@ -32,6 +34,7 @@ from workflows.services.outside_calls import (
     lock_row,
     take_places,
 )
+from workflows.services.tools import local_servers as tool_servers
 
 
 ROOT = Path(__file__).parents[2]
@@ -71,6 +74,10 @@ def outside(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[Outside]
     allowed = net.parse_allowed(["127.0.0.1:*"])
     monkeypatch.setattr("config.net.clients._load_allow_list", lambda: allowed)
     server = Outside()
+    settings.LOCAL_MCP = settings.LOCAL_MODELS = True
+    preset = find_preset("ollama")
+    monkeypatch.setattr(tool_servers, "ADDRESSES", [server.url])
+    monkeypatch.setattr(model_servers, "list_candidates", lambda: [(preset, f"{server.url}/v1")])
     with serving(server.server):
         yield server
 
@@ -179,6 +186,29 @@ def fetch_page(person: Person, url: str) -> Any:
     return post_page(person, *args, **{"argument-url": url, "argument-method": "GET"})
 
 
+def list_offered_models(person: Person, url: str) -> Any:
+    return post_page(
+        person, "offered_models", name="acme", base_url=f"{url}/v1", secret="sk-canary"
+    )
+
+
+def add_model_by_page(person: Person, url: str) -> Any:
+    row = make_provider(person, url)
+    return post_page(person, "add_model", row.pk, type="rerank", name="small")
+
+
+def check_model_by_page(person: Person, url: str) -> Any:
+    row = make_model(person, url, "rerank")
+    return post_page(person, "test_model", row.provider_id, row.pk)
+
+
+def with_server(page: str, *args: str) -> Callable[[Person, str], Any]:
+    """Return what posts to a page of a connection to an MCP server."""
+    return lambda person, url: post_page(
+        person, page, make_connection(person, url, "mcp_http").pk, *args
+    )
+
+
 # Every route that calls something outside, and the number of its answer when nothing useful comes back.
 ROUTES: dict[str, Callable[[Person, str], Any]] = {
     "api connects an address": lambda person, url: connect_tools(person, url, "openapi"),
@@ -206,6 +236,21 @@ ROUTES: dict[str, Callable[[Person, str], Any]] = {
     "page connects a provider": lambda person, url: post_page(
         person, "providers", name="acme", base_url=url, default_model="big"
     ),
+    "page tries a tool of a server": with_server("try_tool", "read"),
+    "page lists a server again": with_server("refresh_tools"),
+    "page begins a sign-in": with_server("sign_in_tools"),
+    "page looks for servers of tools": lambda person, _url: person.client.get(
+        reverse("workflows:local_tool_servers")
+    ),
+    "page looks for servers of models": lambda person, _url: person.client.get(
+        reverse("workflows:local_models")
+    ),
+    "page lists what a provider offers": list_offered_models,
+    "page tests a provider": lambda person, url: post_page(
+        person, "test_provider", make_provider(person, url).pk
+    ),
+    "page adds a model": add_model_by_page,
+    "page tests a model": check_model_by_page,
     "page drafts a workflow": draft,
 }
 

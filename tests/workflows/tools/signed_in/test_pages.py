@@ -4,11 +4,13 @@ import re
 from html import unescape
 
 import pytest
+from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
 from tests.workflows.tools.signed_in.conftest import change_sign_in, reload
 from workflows.models import SignInStatus
+from workflows.tools.mcp.sign_in import steps, tokens
 from workflows.tools.signed_in.renewal import EXPIRED
 
 
@@ -170,3 +172,31 @@ def test_anybody_reads_who_this_installation_is(settings):
     assert document["redirect_uris"] == ["https://flows.example/tools/sign-in/"]
     assert document["token_endpoint_auth_method"] == "none"
     assert "client_secret" not in document
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_waits_for_the_authorization_server_holds_no_connection(
+    cast, ada, connection, server, monkeypatch
+):
+    """Whether they go there, come back, or sign out."""
+    held = dict[str, bool]()
+    for module, name in ((steps, "begin"), (steps, "finish"), (tokens, "revoke")):
+        monkeypatch.setattr(module, name, note_connection(held, getattr(module, name)))
+
+    address = find_address(start(ada, connection))
+    ada.get(RETURN, server.sign_in(address), follow=True)
+    ada.post(reverse("workflows:sign_out_tools", args=[connection.pk]), follow=True)
+
+    assert held == {"begin": False, "finish": False, "revoke": False}
+    assert server.tokens == []
+
+
+def note_connection(held, wait):
+    """Return the same function, which also notes whether the request that waits for it holds a connection."""
+    request_connection = connections["default"]
+
+    async def wait_and_note(*args, **options):
+        held[wait.__name__] = request_connection.connection is not None
+        return await wait(*args, **options)
+
+    return wait_and_note
