@@ -160,7 +160,7 @@ class Env(BaseSettings):
     agents that have workflows as tools; raise it for long iterations that call a workflow"""
     run_max_steps_below: int = Field(20_000, ge=1, le=100_000_000)
     """maximum number of node executions and rounds of agents in all runs of other workflows that one start began; once
-    they are used up, it begins no further run"""
+    they are used up, it begins no further run, and those that go on call no model any more"""
     api_requests_per_minute: int = Field(3_000, ge=1, le=10_000_000)
     """API requests per minute of each key and of each person; the default is more than a busy program needs, and keeps
     an endless loop from occupying the site"""

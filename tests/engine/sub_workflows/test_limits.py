@@ -199,6 +199,26 @@ async def test_steps_and_rounds_of_the_runs_of_a_start_are_limited_together() ->
     assert made == [2, 2]
 
 
+@pytest.mark.parametrize("at_once", [1, 4])
+async def test_runs_that_go_on_make_no_call_beyond_the_steps_of_their_start(at_once: int) -> None:
+    """A run that was begun in time doesn't go on for ever, and those that go on together don't have the rest each."""
+    model, limit = PricedModel(calls_at_once=at_once), 10
+    runner = WorkflowRunner(
+        agent_document(tools=[workflow_tool("inner")], max_rounds=1),
+        workflows={"inner": talker(100)},
+        models=model,
+        tools=NoTools(),
+        max_steps_below=limit,
+    )
+
+    result = await runner.run(inputs={"q": "?"})
+
+    [first, *_] = result.outputs["rounds"]
+    message = f"at most {limit} steps and rounds of agents; raise max_steps_below"
+    assert [message in each["result"] for each in first["calls"]] == [True] * at_once
+    assert model.calls - 2 <= limit + at_once  # without the agent's own: a round, and its answer
+
+
 class SilentModel(PricedModel):
     """Calls the tool ``inner`` where it is offered, and then lets the time pass instead of answering."""
 

@@ -7,7 +7,15 @@ result = await handle.result()
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import replace
 from typing import Any, Final
 
@@ -195,7 +203,7 @@ class WorkflowRunner:
             spending_limits=limits,
             shares=shares,
         )
-        return self._begin(start, runs_below)
+        return self._begin(start, runs_below, check_steps=runs_below.check_steps)
 
     def resume(self, paused: "RunHandle", answers: Mapping[StepKey, Answer]) -> "RunHandle":
         """Continue a paused run with answers to its open waits; finished steps do not run again."""
@@ -212,8 +220,18 @@ class WorkflowRunner:
             runs_below=paused.runs_below,
         )
 
-    def _begin(self, start: RunStart, runs_below: RunsBelow) -> "RunHandle":
-        spending = Spending(start.spending_limits, shares=start.shares, port=runs_below.shares)
+    def _begin(
+        self,
+        start: RunStart,
+        runs_below: RunsBelow,
+        check_steps: Callable[[], Awaitable[None]] | None = None,
+    ) -> "RunHandle":
+        spending = Spending(
+            start.spending_limits,
+            shares=start.shares,
+            port=runs_below.shares,
+            check_steps=check_steps,
+        )
         ports = self._build_ports(start, spending, runs_below)
         return RunHandle(
             self.plan, start, ports, self._mocks, spending=spending, runs_below=runs_below

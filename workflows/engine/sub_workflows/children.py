@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from workflows.engine.errors import NestingNotAllowed, SubWorkflowUnavailable
+from workflows.engine.errors import LimitReached, NestingNotAllowed, SubWorkflowUnavailable
 from workflows.engine.language.document import Json
 from workflows.engine.ports import SubRunResult
 from workflows.engine.runtime.run_request import RunResult
@@ -57,6 +57,15 @@ def check_steps_below(count: int, name: str, limit: int, setting: str) -> None:
         )
 
 
+def check_steps_left(count: int, limit: int, setting: str) -> None:
+    """Raise LimitReached if a run that goes on may make no further call of a model, since its start has used up the steps."""
+    if count >= limit:
+        raise LimitReached(
+            f"The runs that one start begins may make at most {limit} steps and rounds of agents; "
+            f"raise {setting} to allow more"
+        )
+
+
 def count_steps(records: Iterable[StepRecord]) -> int:
     """Return the number of steps of a run with the rounds of its agents."""
     return sum(not record.key.part or record.kind == ROUND_KIND for record in records)
@@ -94,15 +103,24 @@ class RunsBelow:
 
     count: int = 0
     limit: int = MAX_RUNS_BELOW
-    steps: int = 0
+    steps: int = 0  # of those that have ended
     step_limit: int = MAX_STEPS_BELOW
     shares: LocalShares = field(default_factory=LocalShares)
+    running: "dict[str, RunHandle]" = field(default_factory=dict)  # by the ids of the runs
+
+    @property
+    def steps_so_far(self) -> int:
+        return self.steps + sum(count_steps(run.records) for run in self.running.values())
 
     def add(self, name: str) -> None:
         """Count one more. Raise NestingNotAllowed if it is one too many."""
         check_runs_below(self.count, name, self.limit, "max_runs_below")
-        check_steps_below(self.steps, name, self.step_limit, "max_steps_below")
+        check_steps_below(self.steps_so_far, name, self.step_limit, "max_steps_below")
         self.count += 1
+
+    async def check_steps(self) -> None:
+        """Raise LimitReached if the runs that go on have used up their steps together."""
+        check_steps_left(self.steps_so_far, self.step_limit, "max_steps_below")
 
 
 @dataclass(slots=True)
@@ -145,6 +163,7 @@ class LocalSubWorkflows:
             is_chosen=is_chosen,
             memories=memories,
         )
+        self.runs_below.running[handle.run_id] = handle
         try:
             result = await handle.result()
         except BaseException:
@@ -153,6 +172,7 @@ class LocalSubWorkflows:
         if result.status is RunStatus.PAUSED:
             self.children.paused[key] = handle, result
             raise build_child_wait(handle.run_id, result.open_waits[0].wait.form)
+        del self.runs_below.running[handle.run_id]
         self.runs_below.steps += count_steps(handle.records)
         usage = handle.spending.complete(result.usage)
         self.spending.add(usage)

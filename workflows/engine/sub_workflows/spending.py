@@ -6,7 +6,7 @@ on at the same time reserve what they may cost, see ``shares``.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -68,9 +68,11 @@ class Spending:
         *,
         shares: Iterable[Share] = (),
         port: SharePort | None = None,
+        check_steps: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._limits, self.usage = limits, usage or Usage()
         self._shares, self.port = tuple(shares), port
+        self._check_steps = check_steps  # of all runs that the start above has begun
 
     def add(self, usage: Usage) -> None:
         self.usage += usage
@@ -98,8 +100,10 @@ class Spending:
         check_spending(self._limits, self.usage)
 
     async def begin_call(self, amount: Amount) -> CallInProgress:
-        """Reserve the amount, when others have left it. Raises LimitReached if nothing is left."""
+        """Reserve the amount, when others have left it. Raises LimitReached if nothing is left, or no step of the start."""
         self.check()
+        if self._check_steps is not None:
+            await self._check_steps()
         shares = self.list_shares()
         if self.port is None or not shares:
             return CallInProgress()

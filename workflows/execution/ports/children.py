@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
-from django.conf import settings
-from django.db import IntegrityError, connection
+from django.db import IntegrityError
 from django.utils import timezone
 
 from accounts import audit
@@ -22,18 +21,14 @@ from accounts.principals import RunPrincipal, load_run_principal
 from accounts.tenancy import tenant
 from config.ids import derive_uuid7
 from config.redaction import NO_REDACTION, Redactor
-from config.sql import read_queries
 from workflows import permissions
 from workflows.engine.errors import InputRejected, NestingNotAllowed, SubWorkflowUnavailable
 from workflows.engine.language.document import Document, Json, Mode
 from workflows.engine.language.problems import Problem
 from workflows.engine.ports import SubRunResult, Usage
 from workflows.engine.sub_workflows.children import (
-    ROUND_KIND,
     build_child_wait,
     check_nesting,
-    check_runs_below,
-    check_steps_below,
     count_call,
 )
 from workflows.engine.sub_workflows.form import build_call_outputs, check_call
@@ -48,6 +43,7 @@ from workflows.execution.journal.codec import dump
 from workflows.execution.memory_streams import build_stream_system, find_merged
 from workflows.execution.ports.client_calls import ClientCall
 from workflows.execution.ports.published_versions import compute_version
+from workflows.execution.ports.runs_below import count_start
 from workflows.execution.threads import run_in_thread
 from workflows.execution.usage.counting import count_team
 from workflows.files.records import Owner, note_child
@@ -56,7 +52,6 @@ from workflows.models.documents import from_json
 from workflows.models.run import ENDED, RunStatus
 
 
-QUERIES: Final = read_queries("workflows/sql/queries/child_runs.sql")
 MAX_KEY: Final = 255  # characters of ``Run.parent_key``
 FIRST_DELAY: Final = 0.05  # seconds between looks at a child that another worker drives
 MAX_DELAY: Final = 1.0
@@ -203,7 +198,7 @@ def start_child(
             child.system["query"] = query
     try:
         with tenant([claim.team_id]):
-            _count_start(claim, workflow.name)
+            count_start(claim, workflow.name)
             child.save(force_insert=True)
             note_child(Owner.of_run(claim.team_id, claim.row), [child.inputs], child.pk)
             audit.record(
@@ -238,18 +233,6 @@ def dump_limits(limits: SpendingLimits, shares: Sequence[Share]) -> dict[str, Js
 def parse_shares(value: Mapping[str, Json] | None) -> tuple[Share, ...]:
     """Return the shares among the limits of a run."""
     return tuple(map(Share.from_json, (value or {}).get("shares", ())))
-
-
-def _count_start(claim: Claim, name: str) -> None:
-    """Raise NestingNotAllowed if the start above the run may begin no further run. Others wait for this one."""
-    with connection.cursor() as cursor:
-        cursor.execute(QUERIES["find_start"], {"run": claim.run_id})
-        (start,) = cursor.fetchone()
-        cursor.execute(QUERIES["lock_start"], {"start": str(start)})
-        cursor.execute(QUERIES["count_below"], {"start": start, "round_kind": ROUND_KIND})
-        runs, steps = cursor.fetchone()
-    check_runs_below(runs, name, settings.RUN_MAX_RUNS_BELOW, "the server's RUN_MAX_RUNS_BELOW")
-    check_steps_below(steps, name, settings.RUN_MAX_STEPS_BELOW, "the server's RUN_MAX_STEPS_BELOW")
 
 
 def store_spent(claim: Claim, limits: SpendingLimits, shares: Sequence[Share], cost: float) -> None:

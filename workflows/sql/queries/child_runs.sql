@@ -1,4 +1,4 @@
--- The runs below a start, at every depth (workflows/execution/ports/children.py).
+-- The runs below a start, at every depth (workflows/execution/ports/runs_below.py).
 
 -- name: find_start
 -- The run that somebody started. Of a run whose parent is gone, it is the highest left.

@@ -4,17 +4,20 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from asgiref.sync import async_to_sync, sync_to_async
 from django.db import connection
 
 from accounts.tenancy import tenant
 from tests.factories.workflows import document, make_journal, make_run, make_version, make_workflow
 from tests.support.cast import Cast, Person
 from tests.workflows.usage.test_counting import add_call, make_ended
-from workflows.engine.errors import NestingNotAllowed
-from workflows.engine.sub_workflows.shares import Share
+from workflows.engine.errors import LimitReached, NestingNotAllowed
+from workflows.engine.sub_workflows.shares import Amount, Share
+from workflows.engine.sub_workflows.spending import Spending
 from workflows.engine.sub_workflows.spending_limits import SpendingLimits
 from workflows.execution.claims import Claim
 from workflows.execution.ports.children import load_cost, parse_shares, start_child, store_spent
+from workflows.execution.ports.runs_below import build_steps_check
 from workflows.models import Run, Workflow
 
 
@@ -83,6 +86,30 @@ def test_start_begins_no_further_run_once_those_below_have_used_up_their_steps(
     for run, slug in ((outer, "middle"), (child, "inner")):
         with pytest.raises(NestingNotAllowed, match=r"at most 3 steps .* RUN_MAX_STEPS_BELOW"):
             begin(run, "one too many", slug)
+
+
+async def call_model(run: Run) -> None:
+    claim = await sync_to_async(claim_of)(run)
+    spending = Spending(check_steps=build_steps_check(claim))
+    await spending.end_call(await spending.begin_call(Amount()), None)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_run_that_goes_on_makes_no_call_once_those_of_its_start_have_used_up_their_steps(
+    outer: Run, settings: Any
+) -> None:
+    """The run that somebody started is under limits of its own."""
+    settings.RUN_MAX_STEPS_BELOW = 3
+    child = begin(outer, "a", "middle")
+    beside = begin(outer, "b", "inner")
+    make_journal(beside)  # a step and a round
+    async_to_sync(call_model)(child)
+    add_call(begin(child, "a", "inner"), "1.model", 0.5)
+
+    for run in (child, beside):
+        with pytest.raises(LimitReached, match=r"at most 3 steps .* RUN_MAX_STEPS_BELOW"):
+            async_to_sync(call_model)(run)
+    async_to_sync(call_model)(outer)
 
 
 def test_starts_are_counted_apart_and_rounds_are_no_runs(
