@@ -1,14 +1,15 @@
 """How quick pages are while nothing outside answers, and for many readers: `python -m bench.outside [--json FILE]`.
 
 The product runs as with `make run`. First a few people read pages, which is the measure of the rest. Then fifty people at
-once press what calls outside (tries of tools and of servers, tests of models, recalls by meaning, runs with an HTTP node),
-and none of these calls is answered for a minute; the same people open pages meanwhile. At last 200 people read for a
+once press what calls outside (tries of tools and of servers, tests of models, runs with an HTTP node, for some of which they
+wait, and chats over the OpenAI API), and none of these calls is answered for a minute; the same people open pages meanwhile. At last 200 people read for a
 minute. Whoever reads opens a page, looks at it for ``--think`` seconds, and opens the next one.
 """
 
 import argparse
 import asyncio
 import http.client
+import json
 import os
 import tempfile
 import threading
@@ -168,7 +169,8 @@ def measure(
         jobs.append(Job(partial(read, pages, person), pause, pause * number / len(people)))
         if pressed is not None:
             jobs += [
-                Job(partial(press, pressed, person, first), 1.0) for first in range(PRESSES_AT_ONCE)
+                Job(partial(press, pressed, person, number + first), 1.0)
+                for first in range(PRESSES_AT_ONCE)
             ]
     threads = [threading.Thread(target=job.repeat, args=(stop,), daemon=True) for job in jobs]
     for thread in threads:
@@ -257,6 +259,7 @@ def _furnish(principal: Any, team: Any, outside: str) -> tuple[list[str], list[t
 
     from workflows.services import credentials
     from workflows.services.catalog.importing import import_document
+    from workflows.services.publishing import publish
 
     provider = credentials.create_provider(
         principal,
@@ -269,6 +272,10 @@ def _furnish(principal: Any, team: Any, outside: str) -> tuple[list[str], list[t
     workflow = import_document(
         principal, team_id=team.pk, source=_build_document(outside), name="Asks outside"
     ).workflow
+    chat = import_document(
+        principal, team_id=team.pk, source=_build_chat(provider.name), name="Asks a model"
+    ).workflow
+    publish(principal, workflow=chat)
     embedding, connections = _connect(team, provider, outside)
     api = "/api/v1"
     tries = [
@@ -282,6 +289,14 @@ def _furnish(principal: Any, team: Any, outside: str) -> tuple[list[str], list[t
         (
             f"{api}/workflows/{workflow.pk}/runs",
             '{"inputs": {}, "version": "draft", "response_mode": "async"}',
+        ),
+        (
+            f"{api}/workflows/{workflow.pk}/runs",
+            '{"inputs": {}, "version": "draft", "response_mode": "blocking", "wait_seconds": 60}',
+        ),
+        (
+            "/openai/v1/chat/completions",
+            json.dumps({"model": chat.slug, "messages": [{"role": "user", "content": "Hello?"}]}),
         ),
         (f"{api}/tools/connections/{connections['mcp_http'].pk}/refresh", "{}"),
     ]
@@ -326,6 +341,29 @@ def _connect(team: Any, provider: Any, outside: str) -> tuple[Any, dict[str, Any
             for kind in ("openapi", "mcp_http")
         }
     return embedding, connections
+
+
+def _build_chat(provider: str) -> dict[str, Any]:
+    """Return a chat that gives the answer of its model."""
+    start = {"id": "start", "data": {"type": "start", "title": "Start", "variables": []}}
+    ask = {
+        "id": "ask",
+        "data": {
+            "type": "llm",
+            "title": "Ask",
+            "model": {"provider": provider, "name": "slow", "mode": "chat"},
+            "prompt_template": [{"role": "user", "text": "{{#sys.query#}}"}],
+        },
+    }
+    answer = {
+        "id": "answer",
+        "data": {"type": "answer", "title": "Answer", "answer": "{{#ask.text#}}"},
+    }
+    edges = [
+        {"id": "1", "source": "start", "target": "ask"},
+        {"id": "2", "source": "ask", "target": "answer"},
+    ]
+    return {"version": "0.1.0", "nodes": [start, ask, answer], "edges": edges}
 
 
 def _build_document(outside: str) -> dict[str, Any]:
