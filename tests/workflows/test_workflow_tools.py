@@ -201,6 +201,9 @@ class Children:
             raise self.answer
         return self.answer
 
+    async def has_begun(self, idempotency_key: str) -> bool:
+        return False
+
 
 TOOL = Tool(ToolReference("workflow", "sum", "sum"), ToolSpec("sum"))
 

@@ -407,6 +407,10 @@ class SubWorkflowPort(Protocol):
         """
         ...
 
+    async def has_begun(self, idempotency_key: str) -> bool:
+        """Return whether the next call with this key gets a child that an earlier attempt has started."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class RoundsRequest:

@@ -1,6 +1,7 @@
 """Calls that a person has to allow: the pause, the answer, the refusal, the end of the wait."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,20 +11,23 @@ from memory.providers.in_memory import InMemoryProvider
 from tests.engine.agent.scripted import (
     ScriptedModel,
     Tools,
+    agent_document,
     answer_wait,
     build_runner,
     call,
     collect,
     tool_entries,
 )
+from tests.support.documents import document, end, node, start
 from workflows.engine.errors import ToolFailed
 from workflows.engine.kind_examples import build_example_data
-from workflows.engine.language.document import NodeSpec
+from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.nodes.agent.agent import Agent
 from workflows.engine.nodes.agent.tool import ToolNode
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import RunStatus, StepKey
 from workflows.engine.runtime.waits import Answer
+from workflows.engine.sub_workflows.tools import LocalWorkflowTools
 from workflows.engine.tool_calls import Tool, ToolReference, ToolResult
 
 
@@ -289,3 +293,56 @@ async def test_call_with_memories_is_asked_for_again_when_its_connection_is_chan
 
     assert (second.status, calls_before) == (RunStatus.PAUSED, 1)  # of the page only
     assert (last.status, len(tools.ledger)) == (RunStatus.SUCCEEDED, 2)
+
+
+# -- workflows -----------------------------------------------------------------------------------
+
+
+def asking_workflow() -> Document:
+    """Return a workflow that asks a person something while it runs."""
+    form = {
+        "form_content": "Which? {{#$output.what#}}",
+        "inputs": [{"output_variable_name": "what", "type": "text-input"}],
+        "user_actions": [{"id": "send", "title": "Send"}],
+    }
+    nodes = [start(), node("ask", "human-input", **form), end("end", text=["ask", "what"])]
+    return document(nodes, ["start -> ask", "ask:send -> end"])
+
+
+def build_calling_agent() -> Document:
+    tool = {"source": "workflow", "provider": "inner", "name": "inner", "needs_approval": True}
+    return agent_document(tools=[tool])
+
+
+def build_calling_node() -> Document:
+    row = {"type": "member", "value": "boss"}
+    settings = {"provider_type": "workflow", "provider_id": "inner", "tool_name": "inner"}
+    call_inner = node("tool", "tool", approvers=[row], **settings)
+    nodes = [start("q", "text"), call_inner, end("end", text=["tool", "text"])]
+    return document(nodes, ["start -> tool", "tool -> end"])
+
+
+@pytest.mark.parametrize("build", [build_calling_agent, build_calling_node])
+async def test_call_of_a_workflow_that_goes_on_is_not_asked_for_again_once_it_is_published_anew(
+    monkeypatch: pytest.MonkeyPatch, build: Callable[[], Document]
+) -> None:
+    """It goes on in the version that a person allowed."""
+    versions, find_workflow = ["7"], LocalWorkflowTools._find_workflow
+
+    def find_version(self: LocalWorkflowTools, reference: ToolReference) -> Tool:
+        tool = find_workflow(self, reference)
+        return replace(tool, version=versions[-1], needs_approval=True)
+
+    monkeypatch.setattr(LocalWorkflowTools, "_find_workflow", find_version)
+    model = ScriptedModel(("", [call("inner")]), "Done")
+    runner = WorkflowRunner(
+        build(), models=model, tools=Tools(), workflows={"inner": asking_workflow()}
+    )
+    handle = runner.start(inputs={"q": "?"})
+    handle, asking = await answer_wait(runner, handle, "allow")
+    versions.append("8")
+
+    _handle, result = await answer_wait(runner, handle, "send", what="tea")
+
+    assert asking.open_waits[0].wait.child_run_id
+    assert result.status is RunStatus.SUCCEEDED, result.open_waits

@@ -51,6 +51,11 @@ class StepParts:
         """Return whether a call has a result, of this attempt or an earlier one."""
         return name in self._finished
 
+    def get_key(self, name: str) -> str:
+        """Return the idempotency key of a call, which is the same in every attempt."""
+        key = StepKey(self._step.node_id, self._step.rounds, name)
+        return build_part_origin(self._run_context.start.run_id, key).idempotency_key
+
     async def run(
         self, name: str, kind: str, call: Call, *, title: str = "", inputs: Mapping[str, Json]
     ) -> Mapping[str, Json]:

@@ -73,8 +73,13 @@ def count_steps(records: Iterable[StepRecord]) -> int:
 
 def count_call(calls: Counter[str], idempotency_key: str) -> str:
     """Return the key of this call's child. Calls after the first one with a key are retries, with children of their own."""
+    key = name_next_call(calls, idempotency_key)
     calls[idempotency_key] += 1
-    number = calls[idempotency_key]
+    return key
+
+
+def name_next_call(calls: Counter[str], idempotency_key: str) -> str:
+    number = calls[idempotency_key] + 1
     return idempotency_key if number == 1 else f"{idempotency_key}#{number}"
 
 
@@ -185,6 +190,9 @@ class LocalSubWorkflows:
             result.has_untrusted_outputs,
             result.memories_in_outputs,
         )
+
+    async def has_begun(self, idempotency_key: str) -> bool:
+        return name_next_call(self._calls, idempotency_key) in self.children.paused
 
     def _start(
         self,

@@ -30,6 +30,7 @@ from workflows.engine.sub_workflows.children import (
     build_child_wait,
     check_nesting,
     count_call,
+    name_next_call,
 )
 from workflows.engine.sub_workflows.form import build_call_outputs, check_call
 from workflows.engine.sub_workflows.shares import Share
@@ -120,6 +121,10 @@ class ChildRuns:
                 self.driver.start_task(stop)
             raise
         return await self._count_spending(result)
+
+    async def has_begun(self, idempotency_key: str) -> bool:
+        key = _shorten_key(name_next_call(self._calls, idempotency_key))
+        return await claims.find_child(self.driver.db, self.claim, key) is not None
 
     async def _count_spending(self, result: SubRunResult) -> SubRunResult:
         """Return the result with the cost of the child and of all runs below it, if a limit asks for it."""

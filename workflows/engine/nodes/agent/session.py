@@ -28,6 +28,7 @@ from workflows.engine.nodes.agent.tool_use.approval import (
     Refused,
     ask_for_approval,
     build_asked_call,
+    has_begun,
     was_refused_from_outside,
 )
 from workflows.engine.nodes.agent.tool_use.call_groups import (
@@ -347,7 +348,7 @@ class AgentSession:
 
     async def _call_together(self, calls: Sequence[PreparedCall]) -> list[ToolResult]:
         """Make the calls of one group. Return their results in the same order, whichever ended first."""
-        calls = [self._ask(call) if self._asks_person(call) else call for call in calls]
+        calls = [await self._ask(call) if self._asks_person(call) else call for call in calls]
         key = f"{self.ctx.origin.idempotency_key}:{calls[0].part}"
         share = Share(key, self._get_spending_left())
         recorded = await run_together(calls, partial(self._record_call, share=share))
@@ -370,11 +371,14 @@ class AgentSession:
             is_outside and self._has_read_untrusted and self._shown_memories.is_in(call.arguments)
         )
 
-    def _ask(self, call: PreparedCall) -> PreparedCall:
+    async def _ask(self, call: PreparedCall) -> PreparedCall:
         """Return the call if a person allowed it, or else with what the model is told."""
         if self._parts.is_finished(call.part):  # made or refused in an earlier attempt
             if was_refused_from_outside(self.ctx, call.part):
                 self.mark_untrusted(("reason",))
+            return call
+        source = str(call.tool.description["source"]) if call.tool is not None else ""
+        if await has_begun(self.ctx, source, self._parts.get_key(call.part)):
             return call
         try:
             question = build_asked_call(call, self._get_cause(call))

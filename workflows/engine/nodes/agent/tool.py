@@ -26,6 +26,7 @@ from workflows.engine.nodes.agent.tool_node.tool_arguments import (
 from workflows.engine.nodes.agent.tool_node.tool_choice import describe_choice, read_reference
 from workflows.engine.nodes.agent.tool_use.approval import (
     AskedCall,
+    has_begun,
     name_connection,
     wait_for_answer,
 )
@@ -172,14 +173,15 @@ class ToolNode(NodeKind[ToolConfig, Prepared]):
         tool = await _find(port, prepared.reference)
         parameters = tool.spec.parameters
         arguments = drop_blanks(fill_in(prepared.arguments, ctx.pool, parameters), parameters)
-        if tool.needs_approval:
+        key = ctx.origin.idempotency_key
+        source = tool.reference.source
+        if tool.needs_approval and not await has_begun(ctx, source, key):
             _ask_for_approval(ctx, prepared, tool, arguments)
         tool = replace(
             tool,
             is_chosen=is_chosen(ctx.node_id, ctx.untrusted),
             memories=find_memories(ctx.shown_memories, arguments),
         )
-        key = ctx.origin.idempotency_key
         result = await call_answered(ctx, port, tool, arguments, idempotency_key=key)
         ctx.record_memories(result.memories)
         if result.is_error:

@@ -23,6 +23,7 @@ from workflows.engine.runtime.waits import (
     Wait,
     is_from_outside,
 )
+from workflows.engine.sub_workflows.tools import WORKFLOW
 
 
 # The field of the form in which a person says why.
@@ -91,6 +92,12 @@ def ask_for_approval(ctx: NodeContext, config: AgentConfig, part: str, call: Ask
             f"A person refused this call.{reason} Go on without it.",
             is_untrusted=bool(reason_text) and is_from_outside(answer),
         )
+
+
+async def has_begun(ctx: NodeContext, source: str, idempotency_key: str) -> bool:
+    """Return whether the call has started a workflow already, in the version that a person allowed then."""
+    children = ctx.ports.sub_workflows
+    return source == WORKFLOW and children is not None and await children.has_begun(idempotency_key)
 
 
 def wait_for_answer(
