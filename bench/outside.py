@@ -296,7 +296,13 @@ def _furnish(principal: Any, team: Any, outside: str) -> tuple[list[str], list[t
         ),
         (
             "/openai/v1/chat/completions",
-            json.dumps({"model": chat.slug, "messages": [{"role": "user", "content": "Hello?"}]}),
+            json.dumps(
+                {
+                    "model": chat.slug,
+                    "messages": [{"role": "user", "content": "Hello?"}],
+                    "stream": True,  # a failed run is status 500 otherwise
+                }
+            ),
         ),
         (f"{api}/tools/connections/{connections['mcp_http'].pk}/refresh", "{}"),
     ]
