@@ -17,21 +17,33 @@ from workflows.services.editing.catch_up import MAX_CHANGES
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-# As many edits as a page is told one by one, and some: by the service itself, for it isn't their making that is tested.
+# As many edits as a page is told one by one, and some. Those between the first and the last repeat the first.
 MOVE_OFTEN = """
 from uuid import UUID
+from django.db.models import F
 from accounts.models import User
 from accounts.principals import load_user_principal
 from accounts.tenancy import tenant
+from config.ids import uuid7
 from workflows import selectors
 from workflows.engine.editing import read_ops
+from workflows.models import Revision, Workflow
 from workflows.services.editing import gestures
 person = load_user_principal(User.objects.get(pk="{person}"))
 with tenant(["{team}"]):
     workflow = selectors.find_workflow(person, UUID("{workflow}"))
-for x in range({times}):
+def move(x):
     ops = read_ops([{{"op": "move", "id": "t1", "x": x, "y": 40 + x}}])
     gestures.edit(person, workflow=workflow, ops=ops, label=f"m{{x}}")
+move(0)
+with tenant(["{team}"]):
+    between = [Revision.objects.unscoped().get(workflow=workflow, label="m0") for _ in range({times} - 2)]
+    for distance, revision in enumerate(between, 1):
+        revision.pk = uuid7()
+        revision.number += distance
+    Revision.objects.unscoped().bulk_create(between)
+    Workflow.objects.unscoped().filter(pk=workflow.pk).update(revision=F("revision") + len(between))
+move({times} - 1)
 """
 TITLE = "(e, id) => e.model.nodes.get(id)?.el.dataset.title"
 
