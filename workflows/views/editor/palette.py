@@ -37,6 +37,7 @@ class PaletteItem:
     has_output: bool  # edges may start here
     is_container: bool  # may contain other nodes
     handle: str  # the handle that continues when the node is inserted into an edge
+    outputs: int  # of a new node, each of which is a row of its card if there are several
     containers: str  # kinds of containers it may be in, separated by spaces; empty for all
 
 
@@ -71,6 +72,8 @@ def _list_groups(kinds: Iterable[AnyKind]) -> Iterator[tuple[str, str]]:
 
 
 def _build_item(kind: AnyKind) -> PaletteItem:
+    defaults = {field.name: field.default for field in kind.fields if field.default is not None}
+    handles = list_source_handles(NodeSpec("", kind.name, defaults), kind)
     return PaletteItem(
         kind=kind.name,
         title=_(kind.title),
@@ -80,6 +83,7 @@ def _build_item(kind: AnyKind) -> PaletteItem:
         has_input=kind.execution is not Execution.ROOT,
         has_output=kind.has_source_handle,
         is_container=kind.execution is Execution.CONTAINER,
-        handle=next(iter(list_source_handles(NodeSpec("", kind.name, {}), kind)), "source"),
+        handle=next(iter(handles), "source"),
+        outputs=len(handles),
         containers=" ".join(sorted(kind.allowed_containers)),
     )

@@ -1,7 +1,8 @@
 // Sticky notes and coloured groups: edited in place as Markdown and rendered by the server.
 
 import { computeBounds, getSelectedNodes, createNodeId, isNote, getNodeName, getOnlySelectedNode, getParent, getScope, getVisibleScope } from "../graph_queries.js";
-import { findFreePlace, getVisibleMiddle, toScope } from "./add_nodes.js";
+import { getVisibleMiddle, toScope } from "./add_nodes.js";
+import { findFreePlace } from "./room.js";
 import { t } from "../../common/translations.js";
 
 const SIZE = { width: 240, height: 128 };

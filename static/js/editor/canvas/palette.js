@@ -40,7 +40,7 @@ export function install(editor) {
 }
 
 function readKind(button) {
-  const { addKind, family, title, words, takes, gives, holds, inside, way } = button.dataset;
+  const { addKind, family, title, words, takes, gives, holds, inside, way, outputs } = button.dataset;
   return {
     id: addKind,
     name: title,
@@ -54,6 +54,7 @@ function readKind(button) {
     holds: holds === "yes",
     inside: inside ? inside.split(" ") : [],
     way,
+    outputs: Number(outputs),
   };
 }
 
