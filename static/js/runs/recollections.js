@@ -4,6 +4,7 @@ import { formatDay } from "../common/format.js";
 import { buildAddress } from "../common/urls.js";
 
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{8}([0-9a-f]{4})/gi;
+const BUILT_KEY = /^m-[0-9a-f]{12}$/; // made from the value; as in workflows/engine/nodes/memory/entry_keys.py
 
 const MIN_SHOWN_PERCENT = 8; // as in workflows/views/runs/recalled_memory.py
 const PAGE_KEY = "page:"; // as in workflows/views/value_text.py
@@ -114,7 +115,8 @@ function formatMemory({ key, value }) {
 function fill(row, entry) {
   row.querySelector(".recollection")?.setAttribute("data-entry-id", entry.id ?? "");
   const key = row.querySelector("[data-key]");
-  key.textContent = entry.key.replace(ID, "…$1"); // ids in keys are for machines
+  if (BUILT_KEY.test(entry.key)) key.remove();
+  else key.textContent = entry.key.replace(ID, "…$1"); // ids in keys are for machines
   key.title = entry.key;
   row.querySelector("[data-value]").textContent = formatMemory(entry);
   const link = row.querySelector("a[data-entry]");

@@ -17,7 +17,7 @@ from accounts.principals import Principal
 from workflows import memory_app
 from workflows.models import Run
 from workflows.views.request_context import find_run, is_htmx
-from workflows.views.runs.memory.recalled import build_entry_url, shorten_key
+from workflows.views.runs.memory.recalled import build_entry_url, name_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def get_learning_result(principal: Principal, run: Run) -> LearningResult | None
     entries = tuple(
         {
             "key": entry.key,
-            "name": shorten_key(entry.key),
+            "name": name_key(entry.key),
             "text": entry.text,
             "waits": entry.is_quarantined,
             "url": build_entry_url(entry.id),

@@ -110,6 +110,20 @@ def test_note_is_shown_by_its_content_without_a_link_to_what_is_deleted(alice: P
     assert FACT["id"] not in page
 
 
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [("favourite_tea", "favourite_tea"), ("m-25e3f0cfc271", None), (f"task:{FACT['id']}", "task:…0001")],
+)  # fmt: skip
+def test_memory_goes_by_its_value_and_by_a_key_only_if_somebody_chose_it(
+    alice: Person, key: str, name: str | None
+) -> None:
+    page = shown(alice, recall(QUESTION, {**FACT, "key": key, "score": 0.6}))
+
+    names = re.findall(r'<span class="mono clip grow hint" title=[^>]*>([^<]*)</span>', page)
+    assert names == ([name] if name else [])
+    assert "allergic to peanuts" in page
+
+
 @pytest.mark.parametrize("score", [None, 0.0, 0.07])
 def test_memory_that_hardly_matches_the_query_is_called_recent(
     alice: Person, score: float | None

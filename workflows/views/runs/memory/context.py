@@ -29,6 +29,7 @@ from workflows.views.runs.memory.recalled import (
     build_memory_row,
     find_missed_query,
     list_profile_ids,
+    name_key,
     set_reason,
 )
 from workflows.views.value_text import format_entry, format_value
@@ -55,6 +56,10 @@ class SandboxChange:
     after: str = ""
     title: str = ""
     scope_label: str | Promise = ""
+
+    @property
+    def name(self) -> str:
+        return name_key(self.row.key)
 
 
 @dataclass(frozen=True, slots=True)

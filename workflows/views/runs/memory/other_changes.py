@@ -17,7 +17,7 @@ from workflows.engine.runtime.events import (
 )
 from workflows.models import Run, RunEvent
 from workflows.views.runs.memory.context import load_step_titles
-from workflows.views.runs.memory.recalled import SCOPE_LABELS, build_entry_url
+from workflows.views.runs.memory.recalled import SCOPE_LABELS, build_entry_url, name_key
 from workflows.views.value_text import format_value
 
 
@@ -65,6 +65,10 @@ class RejectedMemory:
     key: str
     reasons: tuple[str | Promise, ...]
     url: str
+
+    @property
+    def name(self) -> str:
+        return name_key(self.key)
 
 
 def build_other_changes(

@@ -13,6 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from workflows.engine.language.document import Json
+from workflows.engine.nodes.memory.entry_keys import is_built_key
 from workflows.engine.runtime.events import MemoryRecalled
 from workflows.models import RunEvent
 from workflows.views.request_context import parse_id_or_none
@@ -95,7 +96,7 @@ class MemoryRow:
 
     @property
     def name(self) -> str:
-        return shorten_key(self.key)
+        return name_key(self.key)
 
 
 def build_memory_row(
@@ -134,9 +135,9 @@ def build_memory_row(
     )
 
 
-def shorten_key(key: str) -> str:
-    """Return the key with the ids in it shortened to their last four characters."""
-    return _ID.sub(r"…\1", key)
+def name_key(key: str) -> str:
+    """Return the key that somebody chose, with its ids shortened to four characters; nothing for one made from the value."""
+    return "" if is_built_key(key) else _ID.sub(r"…\1", key)
 
 
 def find_reason(entry: Mapping[str, Json], *, is_recent: bool) -> str | Promise:
