@@ -18,7 +18,7 @@ from workflows.engine.language.document import Json
 from workflows.engine.runtime.waits import BY_LINK, is_uncertain
 from workflows.execution.questions.links import read_signed_wait, sign_wait
 from workflows.execution.questions.people import list_asked_addresses
-from workflows.models import Run, RunWait
+from workflows.models import PageAccess, PublicPage, Run, RunWait, Workflow
 from workflows.services.runs.waits import describe_answer, store_answer
 
 
@@ -68,6 +68,16 @@ def find_linked_wait(token: str) -> RunWait:
     if not (address in list_asked_addresses(wait) if address else wait.admits_link):
         raise NotFound
     return wait
+
+
+def find_public_asker(wait: RunWait) -> Workflow | None:
+    """Return the workflow that asks, if strangers may open its public page, which shows them its name and icon."""
+    with tenant([wait.team_id]):
+        pages = PublicPage.objects.unscoped().filter(
+            workflow=wait.run.workflow_id, access__in=(PageAccess.LINK, PageAccess.PASSWORD)
+        )
+        page = pages.select_related("workflow").first()
+    return page.workflow if page is not None else None
 
 
 def answer_linked_wait(token: str, *, values: Mapping[str, Json], action: str = "") -> RunWait:

@@ -21,6 +21,7 @@ from workflows.services.editor.comments import list_open_mentions
 from workflows.services.questions.links import (
     answer_linked_wait,
     find_linked_wait,
+    find_public_asker,
     make_link_token,
     may_pass_on,
 )
@@ -161,7 +162,12 @@ def answer_by_link(request: HttpRequest, token: str) -> HttpResponse:
     response = render(
         request,
         "waits/linked.html",
-        {"question": question, "is_answered": is_answered},
+        {
+            "question": question,
+            "is_answered": is_answered,
+            "asker": find_public_asker(wait),
+            "host": request.get_host(),
+        },
         status=status,
     )
     response["Referrer-Policy"] = (
