@@ -66,6 +66,20 @@ def test_sources_are_shown_below_the_answer_everywhere(cast: Cast, desk: Desk) -
     assert "From memory" not in list_pages(cast, run)["chat"]  # the same pages once more
 
 
+def test_cited_text_shows_no_signs_of_its_markdown(cast: Cast, desk: Desk) -> None:
+    workflow = desk.open(*MODEL)
+    publishing.publish(cast.alice.principal, workflow=workflow, note="")
+    text = "## Times\n\nThe **bakery** opens at [six](https://example.com/).\n\n<b>Daily</b>"
+    write_pages(cast.alice, f"global:{workflow.pk}", Opening_hours=text)
+
+    for name, html in list_pages(cast, desk.say(workflow, "bakery", version="published")).items():
+        passage = html.split('<blockquote class="answer-text">')[1].split("</blockquote>")[0]
+        assert "The <strong>bakery</strong> opens at <a" in passage, name
+        assert "&lt;b&gt;Daily" in passage, name  # no HTML of the document
+        assert "**" not in passage, name
+        assert "##" not in passage, name
+
+
 def test_no_sources_are_shown_with_the_feature_off(cast: Cast, desk: Desk) -> None:
     for name, html in list_pages(cast, make_talk(cast, desk, is_on=False)).items():
         assert "citation-number" not in html, name
