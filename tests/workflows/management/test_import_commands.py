@@ -32,10 +32,10 @@ def build_dify(*nodes: dict[str, Any], mode: str = "workflow") -> dict[str, Any]
     return {"version": "0.6.0", "kind": "app", "app": app, "workflow": {"graph": graph}}
 
 
-def build_twice() -> dict[str, Any]:
+def build_overlong() -> dict[str, Any]:
     """Return a document that the tables of drafts can't hold."""
-    variable = {"name": "KEY", "value": "x"}
-    return {**build_document(), "environment_variables": [variable, variable]}
+    variable = {"name": "K" * 1000, "value": "x"}
+    return {**build_document(), "environment_variables": [variable]}
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
         "inner/missing.yaml": build_dify(MISSING),
         "invalid.yml": build_dify({"type": "llm", "model": "none"}),
         "broken.yml": {"workflow": 3},
-        "twice.yml": build_twice(),
+        "overlong.yml": build_overlong(),
     }
     for name, tree in documents.items():
         path = tmp_path / name
@@ -75,7 +75,7 @@ def test_import_report_counts_what_imports_opens_validates_and_runs(
     missing = next(row for row in report["files"] if row["file"] == "inner/missing.yaml")
     assert (missing["runs"], missing["findings"][0]["name"]) == (True, "datasource")
     assert "broken.yml: app" in out.getvalue()
-    assert "twice.yml: KEY: 2 variables are named KEY" in out.getvalue()
+    assert "overlong.yml: KKK" in out.getvalue()
 
 
 def test_import_report_without_run_counts_no_runs(folder: Path) -> None:
