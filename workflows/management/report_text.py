@@ -81,7 +81,9 @@ def _format_row(row: Row) -> str:
     plugin = f" (plug-in {row.plugin})" if row.plugin else ""
     if not row.plugin and row.finding.need is Need.NODE_TYPE and row.detail:
         plugin = f" ({row.detail})"
-    return f"{row.name}{plugin}: {_format_state(row)}{_format_nodes(row.links, row.more_count)}"
+    reason = f" ({row.sentence})" if row.sentence else ""
+    nodes = _format_nodes(row.links, row.more_count)
+    return f"{row.name}{plugin}: {_format_state(row)}{reason}{nodes}"
 
 
 def _format_state(row: Row) -> str:

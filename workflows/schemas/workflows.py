@@ -159,7 +159,7 @@ class ImportFindingOut(Schema):
     ``effect`` says what happens to the nodes: a run that reaches one ``fails`` there, a call of the tool is ``refused``
     and the agent goes on, something else does the work (``replaced``), the setting has no effect (``ignored``), it is
     here (``works``), or no node uses it (``unused``).
-    ``detail`` is what answers instead, the version of a plug-in or the value of a setting.
+    ``detail`` is what answers instead, why a tool can't be used, the version of a plug-in or the value of a setting.
     """
 
     need: Literal[

@@ -116,15 +116,16 @@ def find_tools(document: Document, inventory: Inventory) -> Iterator[Finding]:
         if node.kind == "tool":
             reference = read_reference(node.data)
             name, provider = get_named_tool(node.data)
-            fault = inventory.find_tool_fault(reference) if reference else "not connected"
+            fault = inventory.find_tool_fault(reference) if reference else ""
             if name:
-                effect = Effect.FAILS if fault else Effect.WORKS
-                yield Finding(Need.TOOL, name, effect, (node.id,), provider)
+                effect = Effect.FAILS if fault or not reference else Effect.WORKS
+                yield Finding(Need.TOOL, name, effect, (node.id,), provider, detail=fault)
         elif node.kind == "agent":
             for named in list_named_tools(node):
                 tool = named.reference
-                effect = Effect.REFUSED if inventory.find_tool_fault(tool) else Effect.WORKS
-                yield Finding(Need.TOOL, tool.name, effect, (node.id,), tool.provider)
+                fault = inventory.find_tool_fault(tool)
+                effect = Effect.REFUSED if fault else Effect.WORKS
+                yield Finding(Need.TOOL, tool.name, effect, (node.id,), tool.provider, detail=fault)
 
 
 def find_data_sets(document: Document, inventory: Inventory) -> Iterator[Finding]:

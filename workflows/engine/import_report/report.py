@@ -46,7 +46,8 @@ class Finding:
     effect: Effect
     nodes: tuple[str, ...] = ()  # the ids of the nodes that want it
     provider: str = ""  # of a model or a tool, as the document has it
-    detail: str = ""  # what answers, the version of a plug-in, or the value of a setting
+    # What answers, why a tool can't be used, the version of a plug-in, or the value of a setting.
+    detail: str = ""
     places: tuple[Place, ...] = ()  # the settings that the finding reports
     is_demo: bool = False  # of a model: the offline demo model answers
 

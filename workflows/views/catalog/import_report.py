@@ -197,6 +197,7 @@ def _build_context(principal: Principal, workflow: Workflow) -> dict[str, Any]:
     names = {base.namespace: base.name for base in knowledge_bases}
     problem_groups, problem_count = group_problems(report, titles, _("The whole workflow"))
     plugins = build_plugin_rows(report, titles)
+    has_models = bool(report.demo_nodes) or Need.MODEL in needs
     return {
         "workflow": workflow,
         "report": report,
@@ -212,7 +213,7 @@ def _build_context(principal: Principal, workflow: Workflow) -> dict[str, Any]:
         "demo_links": [*list_links(report.demo_nodes, titles)],
         "knowledge_bases": knowledge_bases,
         "can_edit": can_edit,
-        **_build_model_context(principal, workflow, report),
+        **(_build_model_context(principal, workflow, report) if has_models else {}),
         **(_build_tool_context(principal, workflow) if Need.TOOL in needs and can_edit else {}),
         **(_build_kind_context(workflow) if Need.NODE_TYPE in needs and can_edit else {}),
     }
@@ -222,8 +223,6 @@ def _build_model_context(
     principal: Principal, workflow: Workflow, report: ImportReport
 ) -> dict[str, Any]:
     """Return the models of the team to choose from, and whether the caller may connect more."""
-    if not report.demo_nodes and not report.list_findings(Need.MODEL):
-        return {}
     options = []
     if permissions.may_view_credentials(principal, workflow.team_id):
         rows = selectors.list_providers(principal, workflow.team_id).filter(enabled=True)

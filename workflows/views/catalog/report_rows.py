@@ -10,6 +10,7 @@ from workflows.engine.import_report.report import Effect, Finding, ImportReport,
 from workflows.engine.language.problems import Problem
 from workflows.llm.config import normalize_name
 from workflows.services.models.mappings import join_name
+from workflows.templatetags.problem_sentences import translate_message
 from workflows.views.catalog.report_words import HEADINGS, HINTS, describe_setting
 
 
@@ -42,7 +43,7 @@ class Row:
     name: str
     key: str = ""  # of a setting, as the document calls it
     detail: str = ""  # what answers, or the value of a setting
-    sentence: str = ""
+    sentence: str = ""  # what a setting would do, or why a tool can't be used
     plugin: str = ""  # that brings it in the other product
     links: tuple[NodeLink, ...] = ()
     more_count: int = 0  # nodes without a link
@@ -158,8 +159,11 @@ def list_links(nodes: Iterable[str], titles: Titles) -> Iterator[NodeLink]:
 
 
 def _build_row(finding: Finding, titles: Titles, knowledge_bases: Mapping[str, str]) -> Row:
-    detail = knowledge_bases.get(finding.detail) or finding.detail
     name = _NAMES.get(finding.need, _get_name)(finding)
+    if finding.need is Need.TOOL:
+        reason = translate_message(finding.detail) or finding.detail
+        return _link(Row(finding, name, sentence=reason), titles)
+    detail = knowledge_bases.get(finding.detail) or finding.detail
     return _link(Row(finding, name, detail=detail), titles)
 
 

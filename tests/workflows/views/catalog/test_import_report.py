@@ -169,6 +169,9 @@ def test_tools_of_a_web_service_are_missing_until_it_is_connected(alice: Person)
     assert [each.name for each in report_workflow(alice.principal, workflow).findings] == [
         "tavily_search"
     ]
+    assert "Tavily needs an API key; enter it on the page Tools" in text_of(
+        alice.client.get(url("import_report", workflow))
+    )
 
     page = alice.client.get(reverse("workflows:connect_tools", args=["web"]) + "?service=tavily")
     assert '<option value="tavily" selected>' in text_of(page)

@@ -13,7 +13,7 @@ from tests.support.cast import Cast, Person
 from tests.workflows.views.catalog.test_import_report import AGENT, LLM, build_source, url
 from tests.workflows.views.conftest import HTMX, text_of
 from workflows.engine.import_report.report import Effect, Finding, Need
-from workflows.models import Workflow
+from workflows.models import ModelProvider, Workflow
 from workflows.services import credentials
 from workflows.services.catalog.import_reports import report_workflow
 from workflows.services.catalog.importing import list_notes
@@ -51,6 +51,17 @@ def words_of(answer: Any) -> str:
 
 def read_report(person: Person, workflow: Workflow) -> str:
     return words_of(person.client.get(url("import_report", workflow)))
+
+
+def make_house(person: Person) -> ModelProvider:
+    """Return a provider that offers a model to choose."""
+    return credentials.create_provider(
+        person.principal,
+        team_id=person.team.pk,
+        name="house",
+        base_url="https://models.example.org/v1",
+        default_model="gpt-x",
+    )
 
 
 def read_models(workflow: Workflow) -> dict[str, Any]:
@@ -128,13 +139,7 @@ def test_warnings_alone_keep_nothing_from_starting(alice: Person) -> None:
 
 
 def test_one_model_is_chosen_for_all_that_are_missing_and_undone(cast: Cast) -> None:
-    provider = credentials.create_provider(
-        cast.alice.principal,
-        team_id=cast.team_a.pk,
-        name="house",
-        base_url="https://models.example.org/v1",
-        default_model="gpt-x",
-    )
+    provider = make_house(cast.alice)
     other = {**LLM, "model": {"provider": "zeta", "name": "tiny", "mode": "chat"}}
     workflow = make_workflow(
         cast.alice, source=build_source(m=LLM, n=LLM, o=other, a=AGENT, r=RETRIEVAL)
@@ -173,6 +178,29 @@ def test_one_of_several_models_is_replaced_in_its_nodes_only(alice: Person) -> N
 
     new = ("openai", "gpt")
     assert read_models(workflow) == {"m": new, "n": new, "o": ("zeta", "tiny")}
+
+
+def test_models_and_tools_that_were_chosen_can_be_changed_in_the_report(alice: Person) -> None:
+    provider = make_house(alice)
+    workflow = make_workflow(alice, source=build_source(m=LLM, t=FORECAST))
+    missing = {"provider": "langgenius/acme/acme", "model": "big"}
+    weather = {"provider": "acme/weather/weather", "name": "forecast"}
+    models = [url("use_model", workflow), {**missing, "choice": f"{provider.pk}:one"}]
+    tools = [url("use_tool", workflow), {**weather, "choice": '["builtin", "ddgo_search", ""]'}]
+
+    for address, choice in (models, tools):
+        answer = alice.client.post(address, choice, headers=HTMX)
+
+    for name, action, new in (
+        ("Model for house/one", "use_model", f"{provider.pk}:two"),
+        ("Tool for ddgo_search", "use_tool", '["builtin", "calculator", ""]'),
+    ):
+        form = text_of(answer).split(f'aria-label="{name}"')[0].rpartition("<form")[2]
+        fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
+        alice.client.post(url(action, workflow), {**fields, "choice": new}, headers=HTMX)
+    data = {node.id: node.data for node in load_draft(workflow).nodes}
+    assert read_models(workflow) == {"m": ("house", "two")}
+    assert data["t"]["tool_name"] == "calculator"
 
 
 def test_undo_after_another_edit_changes_nothing_and_says_so(alice: Person) -> None:
