@@ -233,6 +233,17 @@ def test_dump_of_a_moved_container_says_anew_where_everything_stands():
     assert written[0]["position"] == {"x": 100, "y": 200}
 
 
+def test_wrong_copy_of_a_position_is_corrected_when_it_is_read():
+    at = {"position": {"x": 1, "y": 2}, "positionAbsolute": {"x": 70, "y": 80}}
+    nodes = [node("box", "loop", **at), node("in", "code", parentId="box", **at)]
+
+    document = load_document(with_graph(nodes)).document
+
+    assert [part.extra["positionAbsolute"] for part in document.nodes] == [
+        {"x": 1, "y": 2}, {"x": 2, "y": 4}]  # fmt: skip
+    assert load_document(build_tree(document)).document == document
+
+
 def test_type_beside_the_data_of_a_node_is_read():
     nodes = [
         {"id": "a", "type": "start", "data": {"variables": []}},

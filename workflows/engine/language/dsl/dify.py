@@ -1,7 +1,8 @@
 """Reads workflow documents in Dify's format."""
 
 from collections.abc import Collection, Mapping
-from typing import Final
+from dataclasses import replace
+from typing import Final, TypeVar
 
 from workflows.engine.language.document import (
     Dialect,
@@ -20,11 +21,13 @@ from workflows.engine.language.dsl.foreign_formats import move_graph
 from workflows.engine.language.dsl.limits import check_nesting
 from workflows.engine.language.dsl.loose_values import list_number_ids, read_loosely
 from workflows.engine.language.dsl.reading import (
+    ABSOLUTE,
     Loaded,
     Reader,
     attach_notes,
     check_foreign_sections,
     collect_unread_ends,
+    compute_absolute_position,
     drop_keys,
     get_text,
     read_coordinate,
@@ -45,6 +48,7 @@ VARIABLE_SCOPES: Final[Mapping[str, str]] = {
     "environment_variables": "env",
     "conversation_variables": "conversation",
 }
+_Part = TypeVar("_Part", NodeSpec, Note)
 
 
 def read_dify(tree: Mapping[str, Json], *, confirm_newer: bool = False) -> Loaded:
@@ -70,6 +74,9 @@ def read_dify(tree: Mapping[str, Json], *, confirm_newer: bool = False) -> Loade
     reader.check_counts(nodes, edges)
     specs, notes = _read_nodes(nodes, reader)
     check_nesting(specs)
+    containers = {node.id: node for node in specs}
+    specs = tuple(_correct_copy(node, containers) for node in specs)
+    notes = tuple(_correct_copy(note, containers) for note in notes)
     edge_specs, unreadable_edges = _read_edges(edges, reader)
     graph_extra = drop_keys(graph, "nodes", "edges")
     if unreadable_edges:
@@ -157,6 +164,16 @@ def _read_note(node: Mapping[str, Json]) -> Note:
         height=read_coordinate(node.get("height")),
         extra=_drop_default(_collect_extra(node), "type", NOTE_TYPE),
     )
+
+
+def _correct_copy(part: _Part, containers: Mapping[str, NodeSpec]) -> _Part:
+    """Return the node or note with the right copy of its position, which documents written by hand have wrong."""
+    if ABSOLUTE not in part.extra:
+        return part
+    position = compute_absolute_position(part, containers)
+    if part.extra[ABSOLUTE] == position:
+        return part
+    return replace(part, extra={**part.extra, ABSOLUTE: position})
 
 
 def _read_parent(node: Mapping[str, Json], data: Mapping[str, Json]) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import Document, NodeSpec, Note, VariableSpec
-from workflows.engine.language.dsl.write_dify import ABSOLUTE
+from workflows.engine.language.dsl.reading import ABSOLUTE
 from workflows.engine.language.problems import Problem, build_warning
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import (
@@ -15,6 +16,9 @@ from workflows.engine.language.document import (
 from workflows.engine.language.dsl.limits import iter_size_errors
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.values import is_number
+
+
+ABSOLUTE: Final = "positionAbsolute"  # Dify's copy of a position, on the canvas
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +154,19 @@ def read_position(value: Json) -> Position | None:
         if x is not None and y is not None:
             return Position(x, y)
     return None
+
+
+def compute_absolute_position(
+    part: NodeSpec | Note, containers: Mapping[str, NodeSpec]
+) -> dict[str, Json]:
+    """Return the position of a node or note on the canvas. In the document it is relative to the container."""
+    x, y = part.position.x, part.position.y
+    visited, container = {part.id}, containers.get(part.parent or "")
+    while container is not None and container.id not in visited:
+        x, y = x + container.position.x, y + container.position.y
+        visited.add(container.id)
+        container = containers.get(container.parent or "")
+    return {"x": x, "y": y}
 
 
 def attach_notes(notes: Iterable[Note], nodes: Iterable[NodeSpec]) -> tuple[Note, ...]:

@@ -1,7 +1,6 @@
 """Writes workflow documents in Dify's format."""
 
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 from workflows.engine.language.document import (
     Dialect,
@@ -22,13 +21,14 @@ from workflows.engine.language.dsl.emit import (
     build_size,
     get_canvas_type,
 )
-from workflows.engine.language.dsl.reading import drop_keys
+from workflows.engine.language.dsl.reading import (
+    ABSOLUTE,
+    compute_absolute_position,
+    drop_keys,
+)
 from workflows.engine.language.dsl.sub_graphs import is_foldable
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.values import ValueType, build_zero_value, parse_type
-
-
-ABSOLUTE: Final = "positionAbsolute"
 
 
 def write_dify(document: Document, *, include_secrets: bool) -> dict[str, Json]:
@@ -92,39 +92,28 @@ def _get_version(document: Document) -> str:
 def _build_graph(
     document: Document, extra: dict[str, Json], include_secrets: bool
 ) -> dict[str, Json]:
-    positions = _compute_positions(document)
-    nodes = [_build_node(node, positions[node.id], include_secrets) for node in document.nodes]
-    notes = [_build_part(n, "custom-note", n.data, positions[n.id]) for n in document.notes]
+    containers = {node.id: node for node in document.nodes}
+    nodes = [_build_node(node, containers, include_secrets) for node in document.nodes]
+    notes = [_build_part(note, "custom-note", note.data, containers) for note in document.notes]
     unread = extra.pop("edges", [])
     edges = [*map(_build_edge, document.edges), *(unread if isinstance(unread, list) else ())]
     return {"nodes": [*nodes, *notes], "edges": edges, **extra}
 
 
-def _compute_positions(document: Document) -> dict[str, Position]:
-    """Return the absolute positions on the canvas. In the document they are relative to the container."""
-    nodes = {node.id: node for node in document.nodes}
-    positions: dict[str, Position] = {}
-    parts: tuple[NodeSpec | Note, ...] = (*document.nodes, *document.notes)
-    for node in parts:
-        x, y = node.position.x, node.position.y
-        visited, container = {node.id}, nodes.get(node.parent or "")
-        while container is not None and container.id not in visited:
-            x, y = x + container.position.x, y + container.position.y
-            visited.add(container.id)
-            container = nodes.get(container.parent or "")
-        positions[node.id] = Position(x, y)
-    return positions
-
-
-def _build_node(node: NodeSpec, absolute: Position, include_secrets: bool) -> dict[str, Json]:
+def _build_node(
+    node: NodeSpec, containers: Mapping[str, NodeSpec], include_secrets: bool
+) -> dict[str, Json]:
     data = build_node_data(node)
     data = update_agent_parameters(data) if node.kind == "agent" else data
     data = data if include_secrets else remove_credentials(node.kind, data)
-    return _build_part(node, get_canvas_type(node.kind), data, absolute)
+    return _build_part(node, get_canvas_type(node.kind), data, containers)
 
 
 def _build_part(
-    part: NodeSpec | Note, canvas_type: str, data: Mapping[str, Json], absolute: Position
+    part: NodeSpec | Note,
+    canvas_type: str,
+    data: Mapping[str, Json],
+    containers: Mapping[str, NodeSpec],
 ) -> dict[str, Json]:
     tree: dict[str, Json] = {
         "id": part.id,
@@ -135,8 +124,8 @@ def _build_part(
     if part.parent is not None:
         tree["parentId"] = part.parent
     # Dify's copy of the position is outdated when the node was moved.
-    copied = {ABSOLUTE: _build_position(absolute)} if ABSOLUTE in part.extra else {}
-    return {**tree, **build_size(part), **part.extra, **copied}
+    copied = {ABSOLUTE: compute_absolute_position(part, containers)}
+    return {**tree, **build_size(part), **part.extra, **(copied if ABSOLUTE in part.extra else {})}
 
 
 def _build_edge(edge: EdgeSpec) -> dict[str, Json]:
