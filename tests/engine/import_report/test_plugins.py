@@ -17,6 +17,16 @@ AGENT = {
     "agent_strategy_provider_name": "langgenius/agent/agent",
     "agent_parameters": {"model": {"value": {"provider": "openai", "model": "gpt"}}},
 }
+# An agent with a tool that is built in here, and needs an account that nobody has entered.
+SEARCHER = {
+    **AGENT,
+    "agent_parameters": {
+        **AGENT["agent_parameters"],
+        "tools": {
+            "value": [{"provider_name": "langgenius/tavily/tavily", "tool_name": "tavily_search"}]
+        },
+    },
+}
 ACME = {"provider": "langgenius/acme/acme", "name": "big"}
 
 # name, the plug-in, the nodes, its effect
@@ -28,6 +38,8 @@ PLUGINS = [
      [llm(model={"provider": "langgenius/gemini/google", "name": "flash"})], Effect.REPLACED),
     ("of a connected model", "langgenius/openai:1@f0", [llm()], Effect.WORKS),
     ("of an agent's strategy", "langgenius/agent:0.1@11", [AGENT], Effect.WORKS),
+    ("of a tool of an agent that can't be used", "langgenius/tavily:0.0.5@c1", [SEARCHER],
+     Effect.REFUSED),
     ("that no node uses", "acme/unused:3@22", [llm(), code("import json\n")], Effect.UNUSED),
     ("that a prompt only mentions", "acme/unused:3@22",
      [llm(prompt_template=[{"role": "user", "text": "acme/unused"}])], Effect.UNUSED),
@@ -45,7 +57,9 @@ def test_plugin_is_listed_with_what_becomes_of_it(plugin, nodes, effect):
     plugins = [finding for finding in listed if finding.need is Need.PLUGIN]
     assert [finding.effect for finding in plugins] == [effect]
     # What nobody misses doesn't make a document incomplete.
-    assert (plugins[0] in report.findings) == (effect in (Effect.FAILS, Effect.REPLACED))
+    assert (plugins[0] in report.findings) == (
+        effect in (Effect.FAILS, Effect.REFUSED, Effect.REPLACED)
+    )
     assert report.silent == ()
 
 

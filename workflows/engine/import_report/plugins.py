@@ -6,6 +6,7 @@ from typing import Final
 from workflows.engine.import_report.finders import shorten
 from workflows.engine.import_report.report import Effect, Finding, Need
 from workflows.engine.language.document import Document, Json
+from workflows.engine.nodes.agent.tool_node.tool_choice import DIFY_TOOLS
 
 
 _PLUGIN_KEYS: Final = (
@@ -26,8 +27,9 @@ def find_plugins(document: Document, missing: Iterable[Finding]) -> Iterator[Fin
         return
     missing_by_name: dict[str, list[Finding]] = {}
     for finding in missing:
-        for name in _list_sources(finding.provider or finding.detail.partition(",")[0]):
-            missing_by_name.setdefault(name, []).append(finding)
+        for provider in list_providers(finding):
+            for name in _list_sources(provider):
+                missing_by_name.setdefault(name, []).append(finding)
     users = _list_users(document)
     for plugin, version in dependencies:
         names = (*list_spellings(plugin), plugin.lower())
@@ -50,6 +52,18 @@ def list_dependencies(document: Document) -> Iterator[tuple[str, str]]:
         if identifier:
             name, _separator, version = identifier.partition("@")[0].partition(":")
             yield name, version
+
+
+def list_providers(finding: Finding) -> tuple[str, ...]:
+    """Return the names of the providers that bring what a finding is about.
+
+    A tool of another product that is built in here has none in the graph, so that the providers of its name are meant.
+    """
+    if finding.provider:
+        return (finding.provider,)
+    if finding.need is Need.TOOL:
+        return tuple(provider for provider, names in DIFY_TOOLS.items() if finding.name in names)
+    return tuple(filter(None, [finding.detail.partition(",")[0]]))
 
 
 def list_spellings(plugin: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from workflows.engine.foreign_kinds.placeholders import is_missing_root
-from workflows.engine.import_report.plugins import is_from
+from workflows.engine.import_report.plugins import is_from, list_providers
 from workflows.engine.import_report.report import Effect, Finding, ImportReport, Need
 from workflows.engine.language.problems import Problem
 from workflows.llm.config import normalize_name
@@ -186,16 +186,11 @@ _NAMES: Final[Mapping[Need, Callable[[Finding], str]]] = {Need.MODEL: _name_mode
 
 def _name_plugin(finding: Finding, plugins: Iterable[Finding]) -> str:
     """Return the plug-in that brings what a finding is about, with its version, or an empty text."""
-    provider = finding.provider or _get_origin(finding)
+    providers = list_providers(finding)
     for plugin in plugins:
-        if is_from(provider, plugin.name):
+        if any(is_from(provider, plugin.name) for provider in providers):
             return _format_plugin(plugin)
     return ""
-
-
-def _get_origin(finding: Finding) -> str:
-    """Return the provider of a missing node type, whose detail also names the tool."""
-    return finding.detail.partition(",")[0] if finding.need is Need.NODE_TYPE else ""
 
 
 def _format_plugin(plugin: Finding) -> str:
