@@ -1,8 +1,11 @@
 """Documents that were damaged at random, or left half-made, are read, checked, compiled and shown, or refused with a sentence.
 
-Whatever a document says, nothing but the engine's own errors is raised, and no document takes long or much memory.
+Whatever a document says, nothing but the engine's own errors is raised, and no document takes long or much memory. Some of
+the documents are the product's own; others are as people export them from Dify.
 """
 
+import copy
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -16,7 +19,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from tests.support.half_made import build_half_made
-from tests.support.mutants import Tree, build_mutant, list_originals
+from tests.support.mutants import DAMAGES, Tree, build_mutant, list_originals
 from tests.support.process_use import measure_growth
 from tests.support.processor_time import limit_cpu
 from tests.workflows.panel_context import build_panel_context
@@ -47,6 +50,8 @@ MAX_CALLS = 2_000_000  # hardly a mutant makes more than a tenth of them
 # A second is promised; hardly a mutant takes more than a tenth of it.
 MAX_SECONDS = 2.0
 MAX_KILOBYTES = 100_000
+# As people of Dify export their apps: files, knowledge, agents, loops, plug-in tools, each with settings of forms.
+EXPORTED = Path(__file__).with_name("exported")
 # Documents of other people, where they lie beside the checkout. The largest are left out, which take a minute each.
 BESIDE = Path(__file__).resolve().parents[2].parent / "shared"
 FOLDERS = ("real-documents", "conformance", "cases")
@@ -101,12 +106,32 @@ def _show(document: Document, problems: list[Problem]) -> None:
         outline_page._build_node_context(nodes[node.id], document, nodes, {})
 
 
-@cache
 def list_all_originals() -> tuple[Tree, ...]:
-    """Return the documents of the product, and those beside the checkout that are readable and not too large."""
+    """Return the documents of the product and those that people made."""
+    return (*list_originals(), *list_exported(), *list_beside())
+
+
+@cache
+def list_exported() -> tuple[Tree, ...]:
+    return tuple(load_tree(path.read_bytes()) for path in sorted(EXPORTED.glob("*.yml")))
+
+
+@cache
+def list_beside() -> tuple[Tree, ...]:
+    """Return the documents beside the checkout that are readable and not too large."""
     paths = sorted(path for name in FOLDERS for path in (BESIDE / name).rglob("*.yml"))
     texts = [path.read_text() for path in paths if path.stat().st_size < MAX_BYTES]
-    return (*list_originals(), *filter(None, map(_read_tree, texts)))
+    return tuple(filter(None, map(_read_tree, texts)))
+
+
+def damage_exported(seed: int, *, has_beside: bool = False) -> Tree:
+    """Return a damaged document of people, which is always the same for the same documents."""
+    chance = random.Random(seed)
+    originals = (*list_exported(), *(list_beside() if has_beside else ()))
+    tree = copy.deepcopy(chance.choice(originals))
+    for _ in range(chance.choice((0, 1, 1, 2, 3, 6, 15))):
+        chance.choice(DAMAGES)(tree, chance)
+    return tree
 
 
 def _read_tree(text: str) -> Tree | None:
@@ -159,6 +184,10 @@ def test_mutated_documents_raise_only_the_engines_errors_and_are_quick():
     _examine_all(range(200), shown_every=20, limit=limit_calls)
 
 
+def test_mutated_exports_raise_only_the_engines_errors_and_are_quick():
+    _examine_all(range(300), shown_every=20, limit=limit_calls, build=damage_exported)
+
+
 def test_half_made_documents_open_with_every_panel():
     for seed in range(40):
         assert examine(build_half_made(seed)) in ("invalid", "valid"), seed
@@ -174,6 +203,13 @@ def test_mutated_documents_take_no_long_single_calls():
 @pytest.mark.parametrize("first", [0, *range(10_000, 20_000, 1_000)])
 def test_many_mutated_documents_raise_only_the_engines_errors_and_are_quick(first: int):
     _examine_all(range(first, first + 1_000), shown_every=5, limit=limit_calls)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("first", range(0, 10_000, 1_000))
+def test_many_mutated_exports_raise_only_the_engines_errors_and_are_quick(first: int):
+    build = partial(damage_exported, has_beside=True)
+    _examine_all(range(first, first + 1_000), shown_every=5, limit=limit_calls, build=build)
 
 
 @pytest.mark.nightly
