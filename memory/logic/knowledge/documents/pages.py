@@ -18,7 +18,12 @@ _MAX_SUMMARY: Final = 240
 _MAX_TITLE: Final = 300
 # The formats in which a line that begins with # is no heading.
 _WITHOUT_HEADINGS: Final = frozenset({".json", ".jsonl", ".yaml", ".yml", ".xml", ".csv", ".tsv"})
-_MARKS: Final = re.compile(r"^(?:#{1,6}|[-*+>]|\d+[.)])\s+|[*`|]+")
+# Signs of Markdown → what a summary has in their place.
+_SIGNS: Final = (
+    (re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,1000}\)"), r"\1"),  # links and images
+    (re.compile(r"^(?:#{1,6}|[-*+>]|\d+[.)])\s+|\|+"), " "),
+    (re.compile(r"(?<!\w)\*+|\*+(?!\w)|`+"), ""),
+)
 _TABLE_LINE: Final = re.compile(r"\s*\|")
 
 
@@ -110,7 +115,10 @@ def _summarize(text: str) -> str:
     if not sentence:
         rows = [line for line in lines if _TABLE_LINE.match(line) and "---" not in line]
         sentence = "; ".join(map(_describe_row, rows[:3]))
-    words = " ".join(_MARKS.sub(" ", sentence or (lines[0] if lines else "")).split())
+    summary = sentence or (lines[0] if lines else "")
+    for pattern, replacement in _SIGNS:
+        summary = pattern.sub(replacement, summary)
+    words = " ".join(summary.split())
     return words if len(words) <= _MAX_SUMMARY else f"{words[: _MAX_SUMMARY - 1].rstrip()}…"
 
 

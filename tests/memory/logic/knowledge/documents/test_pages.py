@@ -79,6 +79,14 @@ def test_summary_of_a_table_is_its_first_rows() -> None:
     assert page.summary == "Region, Sum; North, 12"
 
 
+def test_summary_has_no_signs_of_markdown() -> None:
+    (page,) = pages_of(
+        "- A **kettle** of 2*3 litres goes *back* in `45 days`, see [the form](https://example.com/a_b)."
+    )
+
+    assert page.summary == "A kettle of 2*3 litres goes back in 45 days, see the form."
+
+
 def test_comments_of_yaml_are_no_headings() -> None:
     (page,) = pages_of("# a comment\nkey: value", "settings.yaml")
 
