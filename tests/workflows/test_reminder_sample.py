@@ -71,7 +71,7 @@ async def test_run_waits_until_eight_and_sends_its_own_reminder_alone(
     result = await wake(sample, handle)
 
     assert other.outputs == {"text": "Pay the rent", "due": "2026-03-02"}
-    assert datetime.fromtimestamp(wait.wait.due_at, UTC) == datetime(2026, 3, 2, 8, tzinfo=UTC)
+    assert datetime.fromtimestamp(wait.wait.due_at or 0, UTC) == datetime(2026, 3, 2, 8, tzinfo=UTC)
     assert result.outputs == {"text": "2026-03-02: Call Ben", "status": 202}
     (sent,) = (step for step in result.steps if step.key.node_id == "post")
     assert sent.inputs["body"] == {"due": [{"due": "2026-03-02", "text": "Call Ben"}]}

@@ -175,6 +175,29 @@ def test_form_shows_outputs_and_the_errors_of_its_fields(cast: Cast, execute: An
     assert Visitor(visitor.page).get(f"results/{run.pk}/").status_code == 404
 
 
+def test_form_leads_to_the_earlier_results_of_its_visitor_alone(cast: Cast, execute: Any):
+    from tests.factories.workflows import document, make_version, make_workflow
+
+    workflow: Workflow = make_workflow(cast.alice, "Echo", document("Echo", required=True))
+    make_version(cast.alice, workflow)
+    visitor = Visitor(change_page(cast.alice.principal, workflow=workflow, access="link"))
+    before = visitor.get().content.decode()
+    visitor.post("start/", text="My   first\ntext")
+    first = execute(newest_run())
+    visitor.post("start/", text="My second text")
+    second = newest_run()
+
+    page = visitor.get().content.decode()
+    foreign = Visitor(visitor.page).get().content.decode()
+
+    assert "Earlier results" not in before
+    links = re.findall(r'href="([^"]+/results/[^"]+)"', page)
+    assert links == [f"{visitor.root}results/{run.pk}/" for run in (second, first)]
+    assert page.index("My second text") < page.index("Still running") < page.index("My first text")
+    assert "Earlier results" not in foreign
+    assert "My   first" in visitor.get(f"results/{first.pk}/").content.decode()
+
+
 def test_message_that_is_sent_twice_starts_one_run(page: PublicPage):
     visitor = Visitor(page)
     message: dict[str, Any] = {"query": "Hello", "sys.form_id": "m1"}

@@ -24,6 +24,7 @@ from workflows.views.chat.conversation_list import build_list_context, list_own_
 from workflows.views.chat.start_fields import build_fields_context
 from workflows.views.chat.turns import list_turns
 from workflows.views.public_pages.addresses import PublicChatUrls, build_base_context
+from workflows.views.public_pages.earlier_results import list_earlier_results
 from workflows.views.public_pages.visits import Visit, get_network, set_ticket
 from workflows.views.request_context import read_text
 from workflows.views.script_texts import translate_texts
@@ -47,6 +48,9 @@ def show_page(request: HttpRequest, visit: Visit) -> HttpResponse:
     context |= {
         "fields": build_input_fields(visit.document),
         "start_url": PublicChatUrls(visit).get("start"),
+        "earlier_results": list_earlier_results(
+            visit.principal, visit.workflow, PublicChatUrls(visit)
+        ),
         **_build_group(request, visit),
     }
     return render(request, "public_pages/form.html", context)
