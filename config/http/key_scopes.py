@@ -44,6 +44,7 @@ _TABLE: Final[tuple[tuple[str, Scopes], ...]] = (
     (r"POST /data-sets/{data_set_id}/runs$", (*_WRITE_WORKFLOWS, "runs:read")),
     (r"GET /suggested-questions$", ("workflows:read", "runs:read")),
     (r"POST /(files|files/upload|tasks)$", ("runs:write",)),
+    (r"\w+ /workflows/{workflow_id}/run-subscriptions", _WRITE_WORKFLOWS),
     (r"GET /(workflows|folders|data-sets|evaluations)\b", _READ_WORKFLOWS),
     (r"POST /workflows/{workflow_id}/validate$", _READ_WORKFLOWS),
     (r"\w+ /(workflows|folders|data-sets|evaluations|comments)\b", _WRITE_WORKFLOWS),

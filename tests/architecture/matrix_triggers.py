@@ -66,6 +66,7 @@ TOLD = {"workflow_id": "told workflow"}
 ADDRESS = {**TOLD, "subscription_id": "told address"}
 MESSAGE = {**ADDRESS, "delivery_id": "message about a run"}
 NEW = {"url": "https://example.com/", "events": "failed"}
+API_OUT = "api/v1/workflows/<uuid:workflow_id>/run-subscriptions"
 # Both teams have a node of this name, so that only the workflow is foreign.
 SAME = {"workflow_id": 404, "node_id": 200}
 MOVED = {"workflow_id": 404, "node_id": 302}
@@ -90,6 +91,24 @@ ROWS: list[Row] = [
         "POST",
         f"{OUT}<uuid:subscription_id>/again/<uuid:delivery_id>/",
         "- 404 403 302 302 -",
+        MESSAGE,
+        {},
+    ),
+    Row("GET", API_OUT, "- 404 403 200 200 404", TOLD),
+    Row("POST", API_OUT, "- 404 403 201 201 404", TOLD, {**NEW, "events": ["failed"]}),
+    Row(
+        "PATCH",
+        f"{API_OUT}/<uuid:subscription_id>",
+        "- 404 403 200 200 404",
+        ADDRESS,
+        {"is_on": False},
+    ),
+    Row("DELETE", f"{API_OUT}/<uuid:subscription_id>", "- 404 403 204 204 404", ADDRESS),
+    Row("GET", f"{API_OUT}/<uuid:subscription_id>/deliveries", "- 404 403 200 200 404", ADDRESS),
+    Row(
+        "POST",
+        f"{API_OUT}/<uuid:subscription_id>/deliveries/<uuid:delivery_id>/again",
+        "- 404 403 200 200 404",
         MESSAGE,
         {},
     ),

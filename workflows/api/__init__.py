@@ -20,14 +20,25 @@ from workflows.api import (
     usage,
     waits,
 )
-from workflows.api.triggers import triggers
+from workflows.api.triggers import run_subscriptions, triggers
 
 
 router = Router()
 # ``editing`` adds its routes to the router of ``workflows``, which is therefore not listed.
 MODULES = (
     *(editing, folders, providers, tools, comments, cases, debugging, tasks),
-    *(waits, triggers, usage, feedback, data_sets, runs, conversations, files, node_kinds),
+    *(
+        waits,
+        triggers,
+        run_subscriptions,
+        usage,
+        feedback,
+        data_sets,
+        runs,
+        conversations,
+        files,
+        node_kinds,
+    ),
 )
 for module in MODULES:
     router.add_router("", module.router)

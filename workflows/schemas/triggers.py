@@ -34,3 +34,44 @@ class TriggerPatch(Body):
 
 class TriggerSecretOut(Schema):
     secret: str
+
+
+RunEndName = Literal["succeeded", "failed", "paused"]
+
+
+class RunSubscriptionIn(Body):
+    model_config = with_example(url="https://example.com/runs", events=["succeeded", "failed"])
+
+    url: str = Field(max_length=2048)
+    events: list[RunEndName] = Field(min_length=1, max_length=3)
+    all_workflows: bool = Field(False, description="Whether it is about all workflows of the team.")
+
+
+class RunSubscriptionOut(Schema):
+    """An address that is told when runs of published versions end."""
+
+    id: UUID
+    workflow_id: UUID | None = Field(description="Null for all workflows of the team.")
+    url: str
+    events: list[RunEndName]
+    is_on: bool
+    created_at: dt.datetime
+
+
+class NewRunSubscriptionOut(RunSubscriptionOut):
+    secret: str = Field(description="Signs the messages. It is shown only here.")
+
+
+class DeliveryOut(Schema):
+    """A message about the end of a run, and what became of it."""
+
+    id: UUID = Field(description="Sent as X-Webhook-Id, the same in every attempt.")
+    run_id: UUID
+    event: RunEndName
+    status: Literal["pending", "sent", "given_up"]
+    attempts: int
+    next_at: dt.datetime | None
+    answer_status: int | None = Field(description="The status of the last answer.")
+    error: str
+    created_at: dt.datetime
+    sent_at: dt.datetime | None

@@ -348,3 +348,46 @@ def test_pages_add_show_and_delete_an_address(bob, published):
     unsubscribe(bob.principal, workflow=workflow, subscription=row)
     with tenant([workflow.team_id]):
         assert list(list_subscriptions(bob.principal, workflow)) == []
+
+
+def test_program_subscribes_reads_the_log_and_sends_again(bob, published, api_key):
+    program = api_key(bob, scopes={"workflows:read", "workflows:write"})
+    address = f"/api/v1/workflows/{published[0].pk}/run-subscriptions"
+
+    def send(method, path="", body=None):
+        return getattr(program, method)(address + path, body, "application/json")
+
+    added = send("post", body={"url": "https://example.com/in", "events": ["failed"]})
+    row = f"/{added.json()['id']}"
+    end_run(bob, published, "failed")
+    end_run(bob, published, "succeeded")
+
+    listed = program.get(address).json()
+    (message,) = program.get(f"{address}{row}/deliveries").json()["items"]
+    again = send("post", f"{row}/deliveries/{message['id']}/again", {})
+    off = send("patch", row, {"is_on": False}).json()
+    gone = send("delete", row)
+
+    assert (added.status_code, added.json()["secret"][:4]) == (201, "whs_")
+    assert listed["items"] == [
+        {name: value for name, value in added.json().items() if name != "secret"}
+    ]
+    assert (message["event"], message["status"], message["attempts"]) == ("failed", "pending", 0)
+    assert (again.status_code, again.json()["id"], off["is_on"]) == (200, message["id"], False)
+    assert (gone.status_code, program.get(address).json()["items"]) == (204, [])
+
+
+def test_program_needs_more_to_subscribe_to_all_workflows_or_to_an_odd_address(
+    cast, published, api_key
+):
+    program = api_key(cast.alice, scopes={"workflows:read", "workflows:write"})
+    address = f"/api/v1/workflows/{published[0].pk}/run-subscriptions"
+    body = {"url": "https://example.com/in", "events": ["failed"]}
+
+    answers = [
+        program.post(address, body | change, "application/json")
+        for change in ({"all_workflows": True}, {"url": "ftp://x"}, {"events": ["stopped"]})
+    ]
+
+    assert [each.status_code for each in answers] == [403, 422, 422]
+    assert program.get(address).json()["items"] == []
