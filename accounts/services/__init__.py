@@ -25,7 +25,7 @@ from accounts.services.people import (
     change_password,
     change_profile,
 )
-from accounts.services.service_accounts import list_service_accounts
+from accounts.services.service_accounts import list_own_actors, list_service_accounts
 from accounts.services.teams import add_member, change_role, create_team, remove_member, rename_team
 
 
@@ -50,6 +50,7 @@ __all__ = [
     "issue_key",
     "list_expiring_keys",
     "list_key_workflows",
+    "list_own_actors",
     "list_service_accounts",
     "prepare_first_run",
     "redeem_start_token",

@@ -8,7 +8,8 @@ from django.db.models import QuerySet
 
 from accounts.access import Principal, check
 from accounts.errors import InvalidChoice, NotFound
-from accounts.models import ServiceAccount, Team
+from accounts.models import ApiKey, ServiceAccount, Team
+from accounts.principals import KeyPrincipal
 
 
 def list_service_accounts(principal: Principal, team: Team) -> QuerySet[ServiceAccount]:
@@ -42,3 +43,15 @@ def choose_service_account(
         if account is not None:
             return account
     return ServiceAccount.objects.create(team=team, name=name, workflow_id=workflow_id)
+
+
+def list_own_actors(principal: Principal) -> list[str]:
+    """Return the actors under which the principal's rows are stored: of a program, all keys of its service account.
+
+    A program changes its key and stays the same author. A visitor of a public page shares no author with programs.
+    """
+    if not isinstance(principal, KeyPrincipal) or principal.visitor:
+        return [principal.actor]
+    account_id = principal.key.service_account_id
+    keys = ApiKey.objects.unscoped().filter(service_account_id=account_id).order_by("pk")
+    return [f"key:{pk}" for pk in keys.values_list("pk", flat=True)]

@@ -13,9 +13,16 @@ from memory.services.gateway.caller import MemoryCaller
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Person
 from workflows import selectors
-from workflows.models import Conversation, Run
+from workflows.models import Conversation, Feedback, Run
 from workflows.permissions import is_own
 from workflows.services.chat.conversations import open_conversation
+from workflows.services.chat.reading import load_own_ratings
+from workflows.services.idempotency import ClaimedKey, StoredAnswer, claim_key, store_answer
+from workflows.services.runs.feedback import (
+    give_feedback,
+    load_own_feedback,
+    take_feedback_back,
+)
 from workflows.services.runs.runs import resolve_subject, start_run
 
 
@@ -61,3 +68,36 @@ def test_new_key_reads_what_the_old_one_remembered_and_a_strangers_does_not(alic
     assert [entry.value for entry in memory_services.recall(new, namespace=place)] == ["kept"]
     with pytest.raises(MemoryFault):
         memory_services.recall(stranger, namespace=place)
+
+
+def test_feedback_stays_the_programs_own(alice: Person) -> None:
+    old, other = issue(alice, "web site"), issue(alice, "other")
+    run = start_run(KeyPrincipal(old), workflow=make_workflow(alice), subject="mia")
+    new = KeyPrincipal(rotate_key(alice.principal, key_id=old.pk)[0])
+
+    with tenant([alice.team.id]):
+        rows = Feedback.objects.unscoped().filter(run=run)
+        give_feedback(KeyPrincipal(old), run, rating=1, text="Good")
+        before = [row.text for row in load_own_feedback(new, [run]).values()]
+        foreign = dict(load_own_feedback(KeyPrincipal(other), [run]))
+        give_feedback(new, run, rating=-1)
+        ratings = load_own_ratings(new, [run.pk])
+        after = [(row.rating, row.text) for row in rows.all()]
+        take_feedback_back(new, run)
+
+        assert (before, foreign) == (["Good"], {})
+        assert (after, ratings) == ([(-1, "Good")], {run.pk: -1})
+        assert not rows.exists()
+
+
+def test_request_that_is_repeated_with_the_new_key_gets_the_first_answer(alice: Person) -> None:
+    old, other = issue(alice, "web site"), issue(alice, "other")
+    request = {"key": "order-4711", "digest": "d"}
+    claimed = claim_key(KeyPrincipal(old), alice.team.id, **request)
+    assert isinstance(claimed, ClaimedKey)
+    store_answer(claimed, status=202, body="the first")
+
+    new = KeyPrincipal(rotate_key(alice.principal, key_id=old.pk)[0])
+
+    assert claim_key(new, alice.team.id, **request) == StoredAnswer(202, "the first")
+    assert isinstance(claim_key(KeyPrincipal(other), alice.team.id, **request), ClaimedKey)

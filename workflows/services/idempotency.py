@@ -1,9 +1,10 @@
 """Answer a repeated request with the first answer to it, by the ``Idempotency-Key`` that its sender chose.
 
-A key belongs to its sender and a team. It is claimed in the transaction that does the work, so after a crash the work
-and the key are either both there or both not. A request that meets the key while that transaction is open is refused
-at once and may be sent again; it is not made to wait, because it would hold a thread and a connection meanwhile. The
-form of a page waits a moment, because a browser shows only the answer to the last of two clicks.
+A key belongs to its sender and a team; a program stays the same sender when its API key is replaced. It is claimed in the
+transaction that does the work, so after a crash the work and the key are either both there or both not. A request that
+meets the key while that transaction is open is refused at once and may be sent again; it is not made to wait, because it
+would hold a thread and a connection meanwhile. The form of a page waits a moment, because a browser shows only the answer
+to the last of two clicks.
 """
 
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from django.utils.translation import gettext as _
 from psycopg.errors import LockNotAvailable
 
 from accounts.access import Principal
+from accounts.services import list_own_actors
 from accounts.tenancy import tenant
 from workflows.errors import InvalidValue, KeyInUse, KeyReused
 from workflows.execution.idempotency_keys import get_expiry
@@ -58,17 +60,17 @@ def claim_key(
     Raises KeyReused if the key was sent with another request, and KeyInUse if the first one is still being handled
     after the patience, in milliseconds.
     """
-    actor = principal.actor
     with tenant([team_id]):
-        name = f"{team_id} {actor} {key}"
+        actors = list_own_actors(principal)
+        name = f"{team_id} {actors[0]} {key}"
         if not _lock(name) and not (patience and _wait_for_lock(name, patience)):
             raise KeyInUse
-        rows = IdempotencyKey.objects.unscoped().filter(team_id=team_id, actor=actor, key=key)
+        rows = IdempotencyKey.objects.unscoped().filter(team_id=team_id, actor__in=actors, key=key)
         rows.filter(created_at__lt=get_expiry()).delete()
-        row = rows.first()
+        row = rows.order_by("created_at", "pk").first()
         if row is None:
             row = IdempotencyKey.objects.create(
-                team_id=team_id, actor=actor, key=key, digest=digest
+                team_id=team_id, actor=principal.actor, key=key, digest=digest
             )
             return ClaimedKey(row.pk, team_id)
     if row.digest != digest:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal, check
 from accounts.errors import NotFound
+from accounts.services import list_own_actors
 from config.ids import normalize_identifier
 from workflows import permissions
 from workflows.errors import InvalidValue
@@ -55,6 +56,7 @@ def load_own_ratings(
 ) -> dict[UUID | None, int]:
     """Return the ratings that the principal gave to these runs, by the run's id."""
     rows = Feedback.objects.visible_to(principal).filter(
-        run_id__in=[run_id for run_id in run_ids if run_id], actor=principal.actor
+        run_id__in=[run_id for run_id in run_ids if run_id],
+        actor__in=list_own_actors(principal),
     )
     return dict(rows.values_list("run_id", "rating"))
