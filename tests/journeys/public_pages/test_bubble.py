@@ -9,7 +9,7 @@ from playwright.sync_api import ConsoleMessage, Page, expect
 
 from config.env import ROOT
 from tests.fakes.serving import serving
-from tests.journeys.looking import NAMELESS, OVERFLOW, complaints, shut_out
+from tests.journeys.looking import CONTRAST, NAMELESS, OVERFLOW, complaints, shut_out
 from tests.journeys.public_pages.test_chat_link import ask, publish_page
 from tests.journeys.rooms import Rooms
 
@@ -127,6 +127,28 @@ def test_bubble_on_a_site_that_is_allowed(signed_in: Page, rooms: Rooms, site: S
         page.evaluate("mnemoflowChat.remove()")
         expect(page.locator("mnemoflow-chat")).to_have_count(0)
         assert page.evaluate("'mnemoflowChat' in window") is False
+
+
+def test_bubble_in_chinese_and_in_the_dark_shuts_nobody_out(
+    signed_in: Page, rooms: Rooms, site: Site
+):
+    link = publish_page(signed_in, "A chatbot that remembers")
+    allow(signed_in, site.origin)
+    site.show(link, "zh-hans")
+
+    with rooms.lent() as context:
+        page = context.pages[0]
+        page.emulate_media(color_scheme="dark")
+        for width, height in ((1280, 800), (390, 844)):
+            page.set_viewport_size({"width": width, "height": height})
+            page.goto(site.origin)
+            page.get_by_role("button", name="Ask the shop").click()
+            frame = page.frame_locator("mnemoflow-chat iframe")
+            expect(ask(frame, "I'm Ana, and I'm allergic to peanuts.")).to_be_visible()
+            (inside,) = [each for each in page.frames if "/embed/" in each.url]
+            assert inside.locator("html").get_attribute("lang") == "zh-hans"
+            assert [*inside.evaluate(CONTRAST), *shut_out(inside)] == []
+            assert shut_out(page) == []
 
 
 def test_bubble_on_another_site_is_refused(signed_in: Page, rooms: Rooms, site: Site):

@@ -29,6 +29,10 @@ CHECKS = (OVERFLOW, CUT, HEADINGS, NAMELESS, STATES, IDS, CONTRAST)
 def publish_page(page: Page, sample: str, access: str = "link", password: str = "") -> str:
     """Publish a sample, switch its page on in the dialog, and return the link."""
     use_sample(page, sample)
+    return publish_open_draft(page, access, password)
+
+
+def publish_open_draft(page: Page, access: str = "link", password: str = "") -> str:
     page.locator("summary[data-tour=publish]").click()
     page.get_by_role("button", name="Publish draft").click()
     dialog = page.locator("[data-published]")
@@ -110,3 +114,28 @@ def test_page_asks_for_its_password(signed_in: Page, rooms: Rooms):
         page.get_by_label("Password of this page").fill("open sesame")
         follow(page, page.get_by_role("button", name="Open"))
         expect(ask(page, "Hello!")).to_be_visible()
+
+
+def test_visitor_sends_a_suggested_question_with_one_click(signed_in: Page, rooms: Rooms):
+    use_sample(signed_in, "A chatbot that remembers")
+    signed_in.get_by_role("tab", name="Node").click()
+    switch = signed_in.get_by_role("switch", name="Suggested questions after an answer")
+    expect(switch).not_to_be_checked()
+    switch.check()
+    expect(signed_in.locator("#saved")).to_have_text("Saved")
+    link = publish_open_draft(signed_in)
+
+    with rooms.lent() as context:
+        page = context.pages[0]
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.goto(link)
+        ask(page, "I'm Ana, and I'm allergic to peanuts.")
+        suggested = page.get_by_role("group", name="Suggested questions")
+        expect(suggested.get_by_role("button")).to_have_text(["What am I allergic to?"])
+        assert look(page) == []
+        suggested.get_by_role("button").click()
+        expect(page.locator(".turn")).to_have_count(2)
+        expect(page.locator(".turn").last.locator(".feedback")).to_be_visible()
+        expect(page.locator(".turn").last.locator(".bubble-it")).to_contain_text("peanuts")
+        expect(suggested).to_have_count(0)  # everything was asked
+        assert look(page) == []

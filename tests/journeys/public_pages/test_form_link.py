@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.journeys.public_pages.test_chat_link import look, publish_page
 from tests.journeys.rooms import Rooms
+from tests.journeys.seeing import follow
 
 
 pytestmark = pytest.mark.browser
@@ -25,4 +26,12 @@ def test_visitor_fills_in_the_form_and_reads_the_result(signed_in: Page, rooms: 
         expect(page.locator("#page-result .feedback")).to_be_visible()
         expect(page.locator("#page-result")).to_contain_text("Nothing was decided.")
         page.set_viewport_size({"width": 390, "height": 844})
+        assert look(page) == []
+        page.emulate_media(color_scheme="dark")
+        follow(page, page.get_by_role("button", name="中文"))
+        page.locator(".visit-earlier > summary").click()
+        assert look(page) == []
+        page.locator(".visit-earlier a").click()
+        expect(page.locator("#page-result .feedback")).to_be_visible()
+        expect(page.locator("#page-result")).to_contain_text("Nothing was decided.")
         assert look(page) == []
