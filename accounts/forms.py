@@ -17,7 +17,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.models import Role, ServiceAccount, User
+from accounts.models import HistoryKeeper, Role, ServiceAccount, User
 from accounts.models.limits import KEY_LIMITS
 from accounts.models.users import normalise_email
 from accounts.roles import SCOPES, SERVICE_SCOPES, TEAM_WIDE_SCOPES
@@ -191,6 +191,13 @@ class KeyForm(KeyLimitsForm):
         required=False,
         initial=KEY_PRESETS["run"][1],
     )
+    history = forms.ChoiceField(
+        label=_("Who keeps conversations"),
+        choices=HistoryKeeper.choices,
+        initial=HistoryKeeper.REQUEST,
+        required=False,
+        help_text=_("Of programs for OpenAI's API."),
+    )
     days = forms.TypedChoiceField(
         label=_("Expires"),
         coerce=int,
@@ -252,6 +259,9 @@ class KeyForm(KeyLimitsForm):
     def get_service_account_id(self) -> UUID | None:
         account_id: str = self.cleaned_data["service_account"]
         return UUID(account_id) if account_id else None
+
+    def get_history(self) -> str:
+        return self.cleaned_data["history"] or HistoryKeeper.REQUEST
 
     def get_expires_at(self) -> dt.datetime | None:
         days = self.cleaned_data["days"]

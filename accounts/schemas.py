@@ -28,6 +28,9 @@ class TeamOut(Schema):
     name: str
 
 
+HistoryName = Literal["request", "client", "server"]
+
+
 class KeyLimitsIn(Body):
     """The limits that a key has besides those of its team; null is none."""
 
@@ -56,6 +59,9 @@ class KeyOut(Schema):
     expires_at: dt.datetime | None
     last_used_at: dt.datetime | None
     revoked_at: dt.datetime | None
+    history: HistoryName = Field(
+        description="who keeps the conversations of programs for OpenAI's API"
+    )
     requests_per_minute: int | None = Field(None, description="of the key alone; null: no limit")
     runs_per_day: int | None = None
     concurrent_runs: int | None = None
@@ -126,6 +132,9 @@ class KeyIn(Body):
         "by default that of the workflow, or a new one",
     )
     limits: KeyLimitsIn | None = Field(None, description="null: none but those of its team")
+    history: HistoryName = Field(
+        "request", description="who keeps the conversations of programs for OpenAI's API"
+    )
 
 
 class KeyRotationIn(Body):

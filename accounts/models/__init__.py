@@ -3,7 +3,7 @@
 from accounts.models.audit import AuditEntry, AuditHead
 from accounts.models.groups import TeamGroup
 from accounts.models.persons import AuditPerson
-from accounts.models.secrets import ApiKey, Invitation, ServiceAccount, StartToken
+from accounts.models.secrets import ApiKey, HistoryKeeper, Invitation, ServiceAccount, StartToken
 from accounts.models.sign_in import SignInFailures
 from accounts.models.teams import Membership, Role, Team
 from accounts.models.users import User
@@ -14,6 +14,7 @@ __all__ = [
     "AuditEntry",
     "AuditHead",
     "AuditPerson",
+    "HistoryKeeper",
     "Invitation",
     "Membership",
     "Role",

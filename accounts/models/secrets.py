@@ -21,6 +21,14 @@ PAGE_PREFIX = "page"  # of the keys of public pages, which have no secret that b
 HASH_LENGTH = 64  # hexadecimal digits of a SHA-256 hash
 
 
+class HistoryKeeper(models.TextChoices):
+    """Who keeps the conversations of programs for OpenAI's API that use a key."""
+
+    REQUEST = "request", _("As each request says")
+    CLIENT = "client", _("The program: an id of a conversation is ignored")
+    SERVER = "server", _("The server: a request without an id of a conversation is refused")
+
+
 class ServiceAccount(TenantModel):
     """A program of the team's. It owns the conversations, runs, files and memory that its keys open, so keys can change.
 
@@ -77,6 +85,13 @@ class ApiKey(Limited, TenantModel):
     )
     requests_per_minute = models.PositiveIntegerField(
         _("requests per minute"), null=True, blank=True
+    )
+    history = models.CharField(
+        _("who keeps conversations"),
+        max_length=8,
+        choices=HistoryKeeper,
+        default=HistoryKeeper.REQUEST,
+        db_default=HistoryKeeper.REQUEST,
     )
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
     created_by = models.ForeignKey(

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from accounts import audit, tokens
 from accounts.access import Principal, check
 from accounts.errors import InvalidChoice, NotFound
-from accounts.models import ApiKey, Team
+from accounts.models import ApiKey, HistoryKeeper, Team
 from accounts.models.limits import KEY_LIMITS
 from accounts.models.secrets import PAGE_PREFIX
 from accounts.principals import KeyPrincipal
@@ -40,11 +40,13 @@ def issue_key(
     workflow_id: UUID | None = None,
     service_account_id: UUID | None = None,
     limits: Mapping[str, int | None] = NO_LIMITS,
+    history: str = HistoryKeeper.REQUEST,
 ) -> tuple[ApiKey, str]:
     """Issue a key, for all workflows of the team or for one; return its row and the secret, which is shown once.
 
     A key opens what its service account owns. By default, that is the account of its workflow, or a new one with the
     name of the key. ``limits`` are those of ``KEY_LIMITS`` that the key has of its own, besides those of its team.
+    ``history`` is who keeps the conversations of programs for OpenAI's API.
     """
     check(principal, "key.manage", team)
     known_scopes = {*SCOPES, *SERVICE_SCOPES} - (TEAM_WIDE_SCOPES if workflow_id else set())
@@ -52,6 +54,8 @@ def issue_key(
         raise InvalidChoice
     if expires_at is not None and expires_at <= timezone.now():
         raise InvalidChoice
+    if history not in HistoryKeeper.values:
+        raise InvalidChoice(field="history")
     _check_limits(limits)
     given_limits = {name: value for name, value in limits.items() if value is not None}
     secret = tokens.make_workflow_key() if workflow_id else tokens.make_secret("key")
@@ -72,6 +76,7 @@ def issue_key(
             scopes=sorted(set(scopes)),
             created_by_id=principal.user_id,
             expires_at=expires_at,
+            history=history,
             **given_limits,
         )
         bound = {"workflow": f"workflow:{workflow_id}"} if workflow_id else {}
@@ -196,6 +201,7 @@ def rotate_key(
             workflow_id=old.workflow_id,
             service_account_id=old.service_account_id,
             limits={name: getattr(old, name) for name in KEY_LIMITS},
+            history=old.history,
         )
         ends_at = now + overlap
         if overlap and (old.expires_at is None or old.expires_at > ends_at):

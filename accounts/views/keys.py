@@ -51,6 +51,7 @@ def keys(request: HttpRequest) -> HttpResponse:
                 workflow_id=form.get_workflow_id(),
                 service_account_id=form.get_service_account_id(),
                 limits=form.get_limits(),
+                history=form.get_history(),
             )
             offered = {"back": form.cleaned_data["back"]}
             form, status = KeyForm(initial=offered, **choices), 200

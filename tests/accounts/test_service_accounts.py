@@ -66,7 +66,7 @@ def test_account_is_chosen_by_its_id_and_only_for_the_same_workflow(
 
 def test_rotated_key_keeps_rights_limits_lifetime_and_account(alice: Person) -> None:
     ends = timezone.now() + dt.timedelta(days=90)
-    old, old_secret = issue(alice, expires_at=ends, limits={"runs_per_day": 5})
+    old, old_secret = issue(alice, expires_at=ends, limits={"runs_per_day": 5}, history="client")
 
     with time_machine.travel(timezone.now() + dt.timedelta(days=60)):
         new, secret = rotate_key(alice.principal, key_id=old.pk)
@@ -74,6 +74,7 @@ def test_rotated_key_keeps_rights_limits_lifetime_and_account(alice: Person) -> 
 
     assert works == [False, True]
     assert (new.name, new.scopes, new.runs_per_day) == (old.name, old.scopes, 5)
+    assert new.history == "client"
     assert new.service_account_id == old.service_account_id
     assert new.expires_at is not None
     assert abs(new.expires_at - new.created_at - dt.timedelta(days=90)) < dt.timedelta(minutes=1)

@@ -17,7 +17,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from accounts.access import check
-from accounts.principals import Principal
+from accounts.models import HistoryKeeper
+from accounts.principals import KeyPrincipal, Principal
 from config.http import strict_json
 from workflows.engine.files.rules import read_message_rules
 from workflows.engine.language.document import Document
@@ -91,7 +92,7 @@ def start_completion(
     talk = read_messages(body.messages)
     model = find_model(principal, team_id, body.model)
     check(principal, "run.view", model.workflow)  # whoever reads the answer reads the run
-    context = read_context(request, body, talk)
+    context = read_context(request, body, talk, get_history_keeper(principal))
     answered = _answer_question(principal, model, context, talk.question)
     if answered is not None:
         return answered
@@ -156,19 +157,40 @@ def _has_one_text(workflow: Workflow, document: Document) -> bool:
     return workflow.is_chat or all(len(node.data.get("outputs") or ()) == 1 for node in ends)
 
 
-def read_context(request: HttpRequest, body: CompletionIn, talk: Talk) -> CallContext:
-    """Read the person, the conversation and the inputs of a request, from its body first and then from its headers."""
+def read_context(
+    request: HttpRequest,
+    body: CompletionIn,
+    talk: Talk,
+    keeper: HistoryKeeper = HistoryKeeper.REQUEST,
+) -> CallContext:
+    """Read the person, the conversation and the inputs of a request, from its body first and then from its headers.
+
+    ``keeper`` is who keeps the conversation, as the key says it.
+    """
     metadata = body.metadata or {}
     conversation = metadata.get("conversation_id")
     if conversation is not None and not isinstance(conversation, str):
         raise CompletionError(_("This must be a text."), param="metadata.conversation_id")
-    user = body.user
+    user, is_task = body.user, False
     conversation = conversation or request.headers.get(CONVERSATION_HEADER)
     if settings.OPENAI_FORWARDED_HEADERS:
         user = user or request.headers.get(FORWARDED_USER)
-        if not talk.question.startswith(FORWARDED_TASK):
+        is_task = talk.question.startswith(FORWARDED_TASK)
+        if not is_task:
             conversation = conversation or request.headers.get(FORWARDED_CHAT)
+    if keeper == HistoryKeeper.CLIENT:
+        conversation = None
+    elif keeper == HistoryKeeper.SERVER and not conversation and not is_task:
+        message = _("With this API key the server keeps conversations: send the id of one.")
+        raise CompletionError(message, param="metadata.conversation_id")
     return CallContext(user or None, conversation or None, _read_inputs(request, metadata))
+
+
+def get_history_keeper(principal: Principal) -> HistoryKeeper:
+    """Return who keeps the conversation of a request, as its key says it."""
+    if isinstance(principal, KeyPrincipal):
+        return HistoryKeeper(principal.key.history)
+    return HistoryKeeper.REQUEST
 
 
 def _read_inputs(request: HttpRequest, metadata: Mapping[str, Json]) -> dict[str, Json]:

@@ -40,6 +40,21 @@ def test_custom_permissions_without_one_are_refused(alice: Person):
     assert "Select at least one permission." in answer.content.decode()
 
 
+def test_key_says_who_keeps_the_conversations_on_its_page_and_in_the_api(alice: Person):
+    body = {"name": "Bot", "preset": "run", "days": "30", "history": "server"}
+    page = alice.client.post(KEYS, body).content.decode()
+    keys = f"/api/v1/teams/{alice.team.pk}/keys"
+    made = {"name": "shop", "scopes": ["runs:write"], "history": "client"}
+
+    added = alice.client.post(keys, made, content_type="application/json")
+    odd = alice.client.post(keys, made | {"history": "both"}, content_type="application/json")
+
+    assert page.count("a request without an id of a conversation is refused") == 2
+    assert (added.status_code, added.json()["history"], odd.status_code) == (201, "client", 422)
+    rows = alice.client.get(keys).json()["items"]
+    assert sorted(row["history"] for row in rows) == ["client", "server"]
+
+
 @pytest.mark.parametrize(
     ("back", "offered"),
     [("/workflows/x/", "/workflows/x/"), ("//evil.example/", ""), ("https://evil.example", "")],

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 from django.test import RequestFactory
 
+from accounts.models import HistoryKeeper
 from workflows.openai_api.completions import FORWARDED_TASK, CallContext, read_context
+from workflows.openai_api.errors import CompletionError
 from workflows.openai_api.messages import read_messages
 from workflows.openai_api.schemas import CompletionIn, MessageIn
 
@@ -13,11 +15,16 @@ from workflows.openai_api.schemas import CompletionIn, MessageIn
 FORWARDED = {"X-OpenWebUI-User-Id": "web-ana", "X-OpenWebUI-Chat-Id": "web-chat"}
 
 
-def read(headers: dict[str, str], text: str = "Hello?", **fields: Any) -> CallContext:
+def read(
+    headers: dict[str, str],
+    text: str = "Hello?",
+    keeper: HistoryKeeper = HistoryKeeper.REQUEST,
+    **fields: Any,
+) -> CallContext:
     messages = [MessageIn(role="user", content=text)]
     request = RequestFactory().post("/", headers=headers)
     body = CompletionIn(model="any", messages=messages, **fields)
-    return read_context(request, body, read_messages(messages))
+    return read_context(request, body, read_messages(messages), keeper)
 
 
 def test_headers_of_open_webui_count_only_if_a_setting_says_so():
@@ -45,3 +52,23 @@ def test_headers_of_open_webui_name_what_the_body_does_not(
     context = read(FORWARDED, **changes)
 
     assert (context.user, context.conversation) == expected
+
+
+NAMED = {"X-Conversation-Id": "talk-7"}
+
+
+def test_key_lets_the_program_keep_the_conversation_whatever_the_request_names():
+    context = read(NAMED, keeper=HistoryKeeper.CLIENT, metadata={"conversation_id": "talk-8"})
+
+    assert (context.conversation, context.left_out) == (None, {"user", "conversation"})
+
+
+def test_key_lets_the_server_keep_the_conversation_and_needs_its_id(settings: Any):
+    assert read(NAMED, keeper=HistoryKeeper.SERVER).conversation == "talk-7"
+    with pytest.raises(CompletionError) as refused:
+        read({}, keeper=HistoryKeeper.SERVER)
+
+    assert (refused.value.status, refused.value.param) == (400, "metadata.conversation_id")
+    settings.OPENAI_FORWARDED_HEADERS = True
+    title = f"{FORWARDED_TASK}\nGenerate a title."
+    assert read(FORWARDED, title, HistoryKeeper.SERVER).conversation is None

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import ApiKey
+from accounts.models import ApiKey, HistoryKeeper
 from accounts.tenancy import tenant
 from tests.factories.workflows import document, make_version, make_workflow
 from tests.support.cast import Cast, KeyClient
@@ -176,3 +176,14 @@ def test_key_that_has_used_up_its_day_is_not_to_try_again(
     check(answer, 429, type="rate_limit_error")
     is_long = int(answer["Retry-After"]) > 60
     assert answer.headers.get("X-Should-Retry") == ("false" if is_long else None)
+
+
+def test_key_whose_conversations_the_server_keeps_refuses_a_request_without_one(
+    cast: Cast, key: KeyClient, echo: Workflow
+):
+    with tenant([cast.team_a.pk]):
+        ApiKey.objects.unscoped().filter(pk=key.key.pk).update(history=HistoryKeeper.SERVER)
+
+    answer = complete(key, echo.slug)
+
+    check(answer, 400, type="invalid_request_error", param="metadata.conversation_id")
