@@ -44,6 +44,7 @@ ENVIRONMENTS: Final[Mapping[str, tuple[str, ...]]] = {
 # Name → packages of npm. Without npm, as on a machine that has only Python, they can't be tested.
 NODE_ENVIRONMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "dify-node": ("dify-client@2.3.2", "dify-ai-provider@1.1.1"),
+    "mcp-inspector": ("@modelcontextprotocol/inspector@2.12.0",),
 }
 
 
@@ -58,11 +59,7 @@ def run_script(name: str, script: Path, **arguments: Any) -> Any:
 
 def run_node_script(name: str, script: Path, **arguments: Any) -> Any:
     """Run a script in an environment of npm, as ``run_script`` does. Modules beside it come along."""
-    node = shutil.which("node")
-    if node is None or shutil.which("npm") is None:
-        pytest.skip("npm isn't installed, so its clients can't be tested.")
-    if not _get_stamp(name).exists():
-        _give_up(f"The clients of {name} aren't installed; `make test-clients` does it.")
+    node = find_node(name)
     # Packages are looked for in the folders above a module.
     for module in script.parent.glob("*.mjs"):
         shutil.copy(module, FOLDER / name / module.name)
@@ -70,6 +67,25 @@ def run_node_script(name: str, script: Path, **arguments: Any) -> Any:
     done = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def run_node_program(
+    name: str, program: str, *arguments: str, home: Path
+) -> subprocess.CompletedProcess[str]:
+    """Run a program that an environment of npm installs, and return how it ended. Its files of its own go to ``home``."""
+    command = [find_node(name), str(FOLDER / name / "node_modules" / ".bin" / program), *arguments]
+    environment = {**os.environ, "HOME": str(home)}
+    return subprocess.run(command, capture_output=True, text=True, timeout=180, env=environment)
+
+
+def find_node(name: str) -> str:
+    """Return the interpreter for an environment of npm. Without npm the test is skipped, or without the environment."""
+    node = shutil.which("node")
+    if node is None or shutil.which("npm") is None:
+        pytest.skip("npm isn't installed, so its clients can't be tested.")
+    if not _get_stamp(name).exists():
+        _give_up(f"The clients of {name} aren't installed; `make test-clients` does it.")
+    return node
 
 
 def find_python(name: str) -> Path:
