@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from accounts import audit, tokens
 from accounts.access import Principal, check
 from accounts.errors import InvalidChoice, NotFound
-from accounts.models import ApiKey, HistoryKeeper, Team
+from accounts.models import ApiKey, HistoryKeeper, ServiceAccount, Team
 from accounts.models.limits import KEY_LIMITS
 from accounts.models.secrets import PAGE_PREFIX
 from accounts.principals import KeyPrincipal
@@ -79,18 +79,24 @@ def issue_key(
             history=history,
             **given_limits,
         )
-        bound = {"workflow": f"workflow:{workflow_id}"} if workflow_id else {}
-        audit.record_action(
-            principal,
-            team.id,
-            "key.issued",
-            f"key:{key.pk}",
-            scopes=key.scopes,
-            service_account=account.name,
-            **bound,
-            **given_limits,
-        )
+        _record_issue(principal, key, account, given_limits)
     return key, secret
+
+
+def _record_issue(
+    principal: Principal, key: ApiKey, account: ServiceAccount, limits: Mapping[str, int]
+) -> None:
+    bound = {"workflow": f"workflow:{key.workflow_id}"} if key.workflow_id else {}
+    audit.record_action(
+        principal,
+        key.team_id,
+        "key.issued",
+        f"key:{key.pk}",
+        scopes=key.scopes,
+        service_account=account.name,
+        **bound,
+        **limits,
+    )
 
 
 def create_page_key(

@@ -92,12 +92,15 @@ def test_feedback_stays_the_programs_own(alice: Person) -> None:
 
 def test_request_that_is_repeated_with_the_new_key_gets_the_first_answer(alice: Person) -> None:
     old, other = issue(alice, "web site"), issue(alice, "other")
-    request = {"key": "order-4711", "digest": "d"}
-    claimed = claim_key(KeyPrincipal(old), alice.team.id, **request)
+
+    def claim(key: Any) -> ClaimedKey | StoredAnswer:
+        return claim_key(KeyPrincipal(key), alice.team.id, key="order-4711", digest="d")
+
+    claimed = claim(old)
     assert isinstance(claimed, ClaimedKey)
     store_answer(claimed, status=202, body="the first")
 
-    new = KeyPrincipal(rotate_key(alice.principal, key_id=old.pk)[0])
+    new = rotate_key(alice.principal, key_id=old.pk)[0]
 
-    assert claim_key(new, alice.team.id, **request) == StoredAnswer(202, "the first")
-    assert isinstance(claim_key(KeyPrincipal(other), alice.team.id, **request), ClaimedKey)
+    assert claim(new) == StoredAnswer(202, "the first")
+    assert isinstance(claim(other), ClaimedKey)

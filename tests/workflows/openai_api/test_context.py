@@ -60,7 +60,8 @@ NAMED = {"X-Conversation-Id": "talk-7"}
 def test_key_lets_the_program_keep_the_conversation_whatever_the_request_names():
     context = read(NAMED, keeper=HistoryKeeper.CLIENT, metadata={"conversation_id": "talk-8"})
 
-    assert (context.conversation, context.left_out) == (None, {"user", "conversation"})
+    assert context.conversation is None
+    assert context.left_out == {"user", "conversation"}
 
 
 def test_key_lets_the_server_keep_the_conversation_and_needs_its_id(settings: Any):

@@ -109,6 +109,17 @@ class Snippet:
     text: str
 
 
+def list_addresses(request: HttpRequest, workflow: Workflow) -> list[Snippet]:
+    """Return what programs with a form for their settings ask for: each as a value of its own to copy."""
+    base_url = get_base_url(request)
+    return [
+        Snippet("openai-url", _("OpenAI base URL"), f"{base_url}/openai/v1"),
+        Snippet("openai-model", _("OpenAI model"), workflow.slug),
+        Snippet("dify-url", _("Dify base URL"), f"{base_url}/v1"),
+        Snippet("mcp-url", _("MCP address"), f"{base_url}/mcp/"),
+    ]
+
+
 def build_snippets(request: HttpRequest, workflow: Workflow, document: Document) -> list[Snippet]:
     """Return the examples with the workflow's URL and a request body that it accepts."""
     body = build_example_body(workflow, document)

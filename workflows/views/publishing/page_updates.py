@@ -26,7 +26,7 @@ from workflows.services import publishing
 from workflows.services.editor.drafts import load_draft
 from workflows.templatetags.problems import list_titles
 from workflows.views.public_pages.settings import build_page_context
-from workflows.views.publishing.api_examples import build_snippets
+from workflows.views.publishing.api_examples import build_snippets, list_addresses
 from workflows.views.request_context import find_workflow
 from workflows.views.runs.refusals import render_refusal_list
 from workflows.views.triggers.cards import build_published_triggers
@@ -39,6 +39,7 @@ def build_published_context(
     document = from_json(version.snapshot.document)
     return {
         "snippets": build_snippets(request, workflow, document),
+        "addresses": list_addresses(request, workflow),
         "base_url": get_base_url(request),
         "embed_origins": settings.EMBED_ORIGINS,
         "recalled_in_system": _list_nodes_with_recalled_prompts(document),

@@ -2,12 +2,14 @@
 
 import ast
 import json
+import re
 import shlex
 import tomllib
 from typing import Any
 
 import pytest
 from django.test import RequestFactory
+from django.urls import reverse
 
 from tests.factories.workflows import document, make_version, make_workflow
 from tests.support.cast import Person
@@ -53,3 +55,18 @@ def test_clients_of_openai_send_inputs_as_metadata(alice: Person):
 
 def test_clients_of_dify_call_the_address_of_the_workflows_kind(alice: Person):
     assert "http://testserver/v1/workflows/run" in build(alice, document())["dify"]
+
+
+def test_dialog_has_each_address_to_copy_for_programs_that_ask_for_it_alone(alice: Person):
+    workflow = make_workflow(alice, "Echo", document())
+    make_version(alice, workflow)
+
+    page = alice.client.get(reverse("workflows:detail", args=[workflow.pk]), {"published": ""})
+
+    addresses = dict(re.findall(r'id="address-([^"]+)">([^<]+)</span>', page.content.decode()))
+    assert addresses == {
+        "openai-url": "http://testserver/openai/v1",
+        "openai-model": workflow.slug,
+        "dify-url": "http://testserver/v1",
+        "mcp-url": "http://testserver/mcp/",
+    }
