@@ -22,7 +22,7 @@ from memory.providers.postgres import rows
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import find_place, hash_key, open_namespace
-from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.gateway.namespace_access import NamespaceAccess, NamespaceLookup
 
 
 FILTERED_FIELDS: Final = {"value", "metadata", "tier"}  # the content filter checks changes of these
@@ -62,20 +62,31 @@ def edit(
 
 @retry_on_conflict
 def edit_entry(
-    caller: MemoryCaller, entry: MemoryEntry, *, reason: str = "", **changes: Any
+    caller: MemoryCaller,
+    entry: MemoryEntry,
+    *,
+    reason: str = "",
+    lookup: NamespaceLookup | None = None,
+    **changes: Any,
 ) -> MemoryEntry:
     """Edit an entry as ``edit`` does, if it is still as it was read."""
     read_entry = _ReadEntry(entry.namespace, entry.key, UUID(entry.id), entry.revision)
-    return _edit(caller, read_entry, reason, changes)
+    return _edit(caller, read_entry, reason, changes, lookup)
 
 
 def _edit(
-    caller: MemoryCaller, read_entry: _ReadEntry, reason: str, changes: Mapping[str, Any]
+    caller: MemoryCaller,
+    read_entry: _ReadEntry,
+    reason: str,
+    changes: Mapping[str, Any],
+    lookup: NamespaceLookup | None = None,
 ) -> MemoryEntry:
     changes = {
         name: new for name, new in changes.items() if new is not None or name in EMPTY_FIELDS
     }
-    with open_namespace(caller, "write", "memory.edited", namespace=read_entry.namespace) as access:
+    with open_namespace(
+        caller, "write", "memory.edited", namespace=read_entry.namespace, lookup=lookup
+    ) as access:
         context = access.build_context(Operation.EDIT, reason)
         namespace, state = access.claim_to_write(read_entry.key, context)
         entry = state.entry if state else None

@@ -18,7 +18,7 @@ from memory.providers.postgres import rows
 from memory.providers.postgres.filters import apply_filter
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import get_shared_namespace, hash_key, open_namespace
-from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.gateway.namespace_access import NamespaceAccess, NamespaceLookup
 
 
 MAX_ENTRIES = 5_000
@@ -76,6 +76,7 @@ def forget_many(
     entry_ids: Sequence[UUID | str],
     namespace: str | None = None,
     reason: str = "",
+    lookup: NamespaceLookup | None = None,
 ) -> ForgetResult:
     """Forget entries of one namespace by id, all or none. Raise NotFound if one is missing or forgotten already.
 
@@ -84,7 +85,9 @@ def forget_many(
     check_entry_count(entry_ids)
     text = namespace or get_shared_namespace(caller, entry_ids)
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
-    with open_namespace(caller, "forget", "memory.forgotten", namespace=text) as access:
+    with open_namespace(
+        caller, "forget", "memory.forgotten", namespace=text, lookup=lookup
+    ) as access:
         forgotten = forget_selected(access, lambda query: query.filter(pk__in=ids), reason)
         if forgotten.count != len(ids):
             raise NotFound(_("Memory not found. It may have been forgotten already."))

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
+from django.conf import settings
+
 from accounts.request_transaction import pausable_tenant
 from config.retry import retry_on_conflict
 from memory.core.entry_codec import CONTENT, get_state
-from memory.core.records import MemoryEntry, StoreParams
+from memory.core.records import MemoryEntry, StoreParams, Tier
 from memory.core.scopes import compute_lifetime
 from memory.embedding.judge import find_judge
 from memory.logic.judgement.judge import Proposal, propose
@@ -25,6 +27,7 @@ from memory.services.entries.remember import remember
 from memory.services.entries.speakers import find_of_others
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
+from memory.services.gateway.namespace_access import NamespaceLookup
 from memory.services.recall.recall import open_for_query
 from memory.services.review.contradicting import propose_contradictions
 
@@ -67,22 +70,35 @@ def learn(caller: MemoryCaller, *, scope: str, request: LearnRequest) -> list[Le
     judge = find_judge()
     if judge is not None:  # all at once, before there is a lock
         judge.judge_texts([operation.text for operation in request.operations if operation.text])
-    learner = _Learner(judge=judge, request=request, caller=caller, scope=scope)
+    lookup = _build_lookup(request)
+    learner = _Learner(judge=judge, request=request, caller=caller, scope=scope, lookup=lookup)
     with pausable_tenant([caller.team_id]):
         changes = learner.learn()
         stored = [change.entry for change in changes if change.entry and change.is_new]
-        propose_contradictions(caller, stored)
+        propose_contradictions(caller, stored, lookup)
         return changes
+
+
+def _build_lookup(request: LearnRequest) -> NamespaceLookup | None:
+    """Return the look-up that the operations of a turn share, if none of them can be refused while the others stay.
+
+    Of a refused one nothing stays, for which it needs a savepoint, and what is kept elsewhere divides the transaction.
+    """
+    can_be_refused = bool(settings.MEMORY_PLACES) or request.tier == Tier.WORKING
+    return None if can_be_refused else NamespaceLookup()
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Learner(Learner):
     caller: MemoryCaller
     scope: str
+    lookup: NamespaceLookup | None
 
     def _find(self, ids: Sequence[str]) -> list[MemoryEntry]:
         """Return the targets that are in the namespace of the scope and not forgotten, in their order."""
-        with open_namespace(self.caller, "view", "memory.listed", scope=self.scope) as access:
+        with open_namespace(
+            self.caller, "view", "memory.listed", scope=self.scope, lookup=self.lookup
+        ) as access:
             row = access.target.row
             if row is None or access.external is not None:
                 return []
@@ -98,6 +114,7 @@ class _Learner(Learner):
             tier=tier,
             ttl_seconds=compute_lifetime(self.scope, ttl, tier),
             once=True,
+            lookup=self.lookup,
             **content,
         )
         origin = self.caller.origin
@@ -112,6 +129,7 @@ class _Learner(Learner):
             ttl_seconds=params.ttl_seconds,
             reason=REMAINING,
             raw=True,
+            lookup=self.lookup,
             **{**get_state(params, CONTENT), "tier": str(params.tier)},
         )
 
@@ -121,6 +139,7 @@ class _Learner(Learner):
             entry_ids=[entry.id for entry in targets],
             namespace=targets[0].namespace,
             reason=FORGOTTEN,
+            lookup=self.lookup,
         )
         return targets
 
@@ -129,6 +148,7 @@ class _Learner(Learner):
             self.caller,
             target,
             reason=REPLACED if successor else ENDED,
+            lookup=self.lookup,
             valid_from=target.valid_from,
             valid_until=self.now(),
             replaced_by=successor,

@@ -21,7 +21,7 @@ from memory.providers.postgres import rows
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import hash_key, open_namespace
-from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.gateway.namespace_access import NamespaceAccess, NamespaceLookup
 
 
 # The kinds of namespaces that belong to the key of another installation, if it wrote them: nobody else can read them.
@@ -44,6 +44,7 @@ def remember(
     source: Source | None = None,
     raw: bool = False,
     once: bool = False,
+    lookup: NamespaceLookup | None = None,
     **content: Any,  # the other fields of EntryContent
 ) -> MemoryEntry:
     """Store an entry after the content filter has checked it, and return it as it was stored.
@@ -55,7 +56,7 @@ def remember(
     """
     is_provider = source is not None and get_guest_id(caller.principal) is not None
     with open_namespace(
-        caller, "write", "memory.stored", scope=scope, namespace=namespace
+        caller, "write", "memory.stored", scope=scope, namespace=namespace, lookup=lookup
     ) as access:
         raw = raw or (is_provider and access.target.parsed.seen_by in _OWN_OF_GUESTS)
         if ttl_seconds is None:

@@ -6,7 +6,7 @@ quota and adds its revisions), and writes the audit entry. A refusal rolls the o
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -43,13 +43,13 @@ from memory.core.scopes import (
 from memory.host import get_host
 from memory.models import Entry
 from memory.permissions import AccessReason, NamespaceTarget, Verb
-from memory.policies import BOOKKEEPING, Rules, find_namespace_and_rules
+from memory.policies import BOOKKEEPING, Rules
 from memory.providers.postgres import rows
 from memory.routing import find_external_provider
 from memory.services.access.pause_state import Paused, is_verb_paused
 from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller, list_reachable
-from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.gateway.namespace_access import NamespaceAccess, NamespaceLookup
 from memory.services.gateway.run_people import note_writer
 
 
@@ -72,7 +72,7 @@ def authorize(
     """
     request = _Request(caller, scope, namespace)
     with _audit_refusals(request, action), tenant([caller.team_id]):
-        return _admit(caller, verb, request.resolve())
+        return _admit(caller, verb, request.resolve(), NamespaceLookup())
 
 
 @contextmanager
@@ -84,17 +84,22 @@ def open_namespace(
     scope: str | None = None,
     namespace: str | None = None,
     access: NamespaceAccess | None = None,
+    lookup: NamespaceLookup | None = None,
 ) -> Iterator[NamespaceAccess]:
     """Authorize the caller unless ``access`` is given, yield the namespace, and write the audit entry, in one
     transaction.
 
     A call of a provider that is outside divides the transaction: no connection is held meanwhile. After a write by an
     external provider, a conflict becomes a ProviderError, because a retry would write twice.
+
+    Operations that share a ``lookup`` share a transaction, which the caller has begun. They have no savepoints: if one of
+    them fails, all are rolled back.
     """
     request = _Request(caller, scope, namespace)
-    with _audit_refusals(request, action), pausable_tenant([caller.team_id]):
+    block = pausable_tenant([caller.team_id]) if lookup is None else nullcontext()
+    with _audit_refusals(request, action), block:
         if access is None:
-            access = _admit(caller, verb, request.resolve())
+            access = _admit(caller, verb, request.resolve(), lookup or NamespaceLookup())
         else:
             request.subject, access.now = access.text, timezone.now()
         access.detail = request.detail
@@ -211,11 +216,13 @@ def _add_circumstances(access: NamespaceAccess) -> None:
         access.detail["emergency_access"] = access.emergency_access
 
 
-def _admit(caller: MemoryCaller, verb: Verb, parsed: ParsedNamespace) -> NamespaceAccess:
+def _admit(
+    caller: MemoryCaller, verb: Verb, parsed: ParsedNamespace, lookup: NamespaceLookup
+) -> NamespaceAccess:
     """Return the access to the namespace, or raise an error if policy, permission or a pause forbids it."""
     is_global = parsed.scope == Scope.GLOBAL
     app_id = parsed.ids[0] if is_global else str(caller.identity.get("app_id") or "")
-    row, rules = find_namespace_and_rules(caller.team_id, parsed.text, app_id)
+    row, rules = lookup.find(caller.team_id, parsed.text, app_id)
     if caller.is_bookkeeping:
         rules = replace(rules, policy=BOOKKEEPING)
     target = NamespaceTarget(caller.team_id, parsed, row)

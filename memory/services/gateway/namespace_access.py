@@ -19,7 +19,7 @@ from memory.core.scopes import ParsedNamespace
 from memory.models import Change, Namespace
 from memory.models.entries import Operation
 from memory.permissions import NamespaceTarget, Verb
-from memory.policies import Rules
+from memory.policies import Rules, find_namespace_and_rules
 from memory.providers.postgres import rows
 from memory.providers.postgres.provider import PostgresProvider
 from memory.routing import ExternalProvider
@@ -28,6 +28,22 @@ from memory.services.gateway.caller import MemoryCaller
 
 def _ignore_write(changed: bool) -> None:
     pass
+
+
+@dataclass(slots=True)
+class NamespaceLookup:
+    """The row and the rules of a namespace, which the operations of one transaction look up once for all of them.
+
+    Each operation still checks its own permission. A namespace that doesn't exist yet is looked up again.
+    """
+
+    row: Namespace | None = None
+    rules: Rules | None = None
+
+    def find(self, team_id: UUID, text: str, app_id: str) -> tuple[Namespace | None, Rules]:
+        if self.row is None or self.rules is None or self.row.text != text:
+            self.row, self.rules = find_namespace_and_rules(team_id, text, app_id)
+        return self.row, self.rules
 
 
 def find_target(caller: MemoryCaller, parsed: ParsedNamespace) -> NamespaceTarget:

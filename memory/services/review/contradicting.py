@@ -39,6 +39,7 @@ from memory.services.curation.learning_rules import LearningRule
 from memory.services.entries.speakers import list_of_others
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
+from memory.services.gateway.namespace_access import NamespaceLookup
 from memory.services.review.proposals import save_proposals
 
 
@@ -54,14 +55,16 @@ SINGLE_ATTRIBUTES: Final = frozenset(str(each) for topic in SINGLE for each in t
 
 
 @retry_on_conflict
-def propose_contradictions(caller: MemoryCaller, entries: Iterable[MemoryEntry]) -> int:
+def propose_contradictions(
+    caller: MemoryCaller, entries: Iterable[MemoryEntry], lookup: NamespaceLookup | None = None
+) -> int:
     """Propose the contradictions between entries that the caller just stored and the known facts; return their number.
 
     A pair that is proposed already, or that a person decided to keep, isn't proposed again.
     """
     facts = [entry for entry in entries if _is_comparable(entry)]
     by_namespace = groupby(facts, key=attrgetter("namespace"))
-    return sum(_propose(caller, name, [*group]) for name, group in by_namespace)
+    return sum(_propose(caller, name, [*group], lookup) for name, group in by_namespace)
 
 
 @retry_on_conflict
@@ -142,9 +145,15 @@ def _is_comparable(entry: MemoryEntry) -> bool:
     return is_statement and (entry.category, entry.tier) == (FACT, Tier.LONG_TERM)
 
 
-def _propose(caller: MemoryCaller, namespace: str, entries: Sequence[MemoryEntry]) -> int:
+def _propose(
+    caller: MemoryCaller,
+    namespace: str,
+    entries: Sequence[MemoryEntry],
+    lookup: NamespaceLookup | None,
+) -> int:
     with reading([caller.team_id]):
-        row = rows.find_namespace(caller.team_id, namespace)
+        row = lookup.row if lookup else None
+        row = row or rows.find_namespace(caller.team_id, namespace)
         facts = _list_facts(row, MAX_COMPARED + 1) if row else []
         holding_ids = {fact.id for fact in facts}
         entries = [entry for entry in entries if entry.id in holding_ids]
@@ -156,7 +165,7 @@ def _propose(caller: MemoryCaller, namespace: str, entries: Sequence[MemoryEntry
             entry, [c for c in candidates if c.id != entry.id]
         )
     ]
-    return _save(caller, namespace, contradictions)
+    return _save(caller, namespace, contradictions, lookup)
 
 
 def _leave_out_others(
@@ -176,11 +185,18 @@ def _leave_out_others(
     return [each for each in candidates if each.id in comparable]
 
 
-def _save(caller: MemoryCaller, namespace: str, contradictions: Sequence[Contradiction]) -> int:
+def _save(
+    caller: MemoryCaller,
+    namespace: str,
+    contradictions: Sequence[Contradiction],
+    lookup: NamespaceLookup | None = None,
+) -> int:
     proposals = list(map(_build_proposal, contradictions))
     if not proposals:
         return 0
-    with open_namespace(caller, "write", "memory.proposed", namespace=namespace) as access:
+    with open_namespace(
+        caller, "write", "memory.proposed", namespace=namespace, lookup=lookup
+    ) as access:
         run_id, learning = caller.origin.run_id, LearningRule()
         access.detail["keys"] = count = save_proposals(
             access, proposals, run_id=run_id, learning=learning

@@ -163,6 +163,20 @@ def test_turn_that_fails_half_way_changes_nothing(
     assert holding(mia) == ["I live in Berlin."]
 
 
+def test_each_operation_asks_for_its_own_permission(cast: Cast):
+    entry = remember(in_run(cast.alice), scope="global", key="m-0", value="We meet on Monday.")
+    guest = in_run(cast.alice, user_id="bob", conversation_id="c2", outside=True)
+    request = LearnRequest(
+        [Operation(Action.END, targets=(entry.id,))], {}, tier="long_term", ttl_seconds=None
+    )
+
+    with pytest.raises(AccessDenied, match="external users can only read"):
+        learn(guest, scope="global", request=request)
+
+    assert trail(cast.team_a.pk)[-1] == ("memory.refused", "global:app", False)
+    assert [each.id for each in recall(guest, scope="global")] == [entry.id]
+
+
 def test_repeated_step_changes_nothing_more(mia: MemoryCaller):
     berlin = store(mia, "I live in Berlin.")
     operation = Operation(Action.REPLACE, "I live in Lyon.", (berlin.id,), key="m-1")
