@@ -28,6 +28,7 @@ from accounts.tenancy import (
     tenant,
 )
 from config.ids import uuid7
+from config.postgres.prepared import open_prepared_cursor
 from config.sql import read_queries
 
 
@@ -186,7 +187,7 @@ def _discard_pending() -> None:
 
 def _write(team_id: UUID, entries: list[AuditEntry]) -> None:
     _pseudonymize(team_id, entries)
-    with connection.cursor() as cursor:
+    with open_prepared_cursor() as cursor:
         cursor.execute(QUERIES["insert"], [json.dumps([_to_columns(entry) for entry in entries])])
 
 

@@ -8,12 +8,18 @@ from uuid import UUID
 
 from django.db import connection, models
 
+from config.postgres.prepared import open_prepared_cursor
 from memory.core.entry_codec import STATE
 from memory.core.records import MemoryEntry, PromptUse, Source, Tier
 from memory.models import Entry
 
 
 M = TypeVar("M", bound=models.Model)
+
+MAX_LIST_LENGTH: Final = 10  # of a parameter of a prepared statement
+
+# Fetches the rows of a statement.
+Fetch = Callable[[str, Sequence[Any] | Mapping[str, Any]], list[Any]]
 
 
 class Select(Generic[M]):
@@ -37,16 +43,18 @@ class Select(Generic[M]):
 class SelectEntries:
     """A ``SELECT`` of entries as records, each with the values of ``more`` columns.
 
-    To build rows of the model first would take longer than the query.
+    To build rows of the model first would take longer than the query. ``fetch`` is ``fetch_prepared`` where the
+    clauses are few and need no plan for their parameters.
     """
 
-    def __init__(self, clauses: str, *more: str) -> None:
+    def __init__(self, clauses: str, *more: str, fetch: Fetch | None = None) -> None:
+        self._fetch = fetch or fetch_rows
         columns = ", ".join(f'"{column}"' for column in (*_HEAD, *_SOURCE, *STATE, *more))
         self._sql = f'SELECT {columns} FROM "{Entry._meta.db_table}" {clauses}'
 
     def fetch_all(self, namespace: str, *params: Any) -> list[tuple[MemoryEntry, Sequence[Any]]]:
         """Return the entries, which the clauses select in the namespace of this name."""
-        return [_read_entry(namespace, row) for row in fetch_rows(self._sql, params)]
+        return [_read_entry(namespace, row) for row in self._fetch(self._sql, params)]
 
 
 _HEAD: Final = ("id", "key", "created_at", "updated_at", "revision")
@@ -72,6 +80,21 @@ def _read_entry(namespace: str, row: Sequence[Any]) -> tuple[MemoryEntry, Sequen
         **state,
     )
     return entry, row[_MORE_AT:]
+
+
+def fetch_prepared(sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
+    """Fetch the rows of a statement that the database plans once a connection.
+
+    Such a plan is for lists of any length, and may compare each row with all of a long one. So a statement with a long list
+    is planned for it.
+    """
+    values = params.values() if isinstance(params, Mapping) else params
+    if any(isinstance(value, list) and len(value) > MAX_LIST_LENGTH for value in values):
+        return fetch_rows(sql, params)
+    with open_prepared_cursor() as cursor:
+        cursor.execute(sql, params)
+        rows: list[Any] = cursor.fetchall()
+    return rows
 
 
 def fetch_rows(sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[Any]:

@@ -14,7 +14,7 @@ from config.sql import read_queries
 from memory.core.records import LESSON_CATEGORIES, MemoryEntry, MemoryQuery
 from memory.models import Entry, Namespace
 from memory.providers.postgres.filters import Sql
-from memory.providers.postgres.fixed_queries import Select, SelectEntries
+from memory.providers.postgres.fixed_queries import Select, SelectEntries, fetch_prepared
 
 
 QUERIES: Final = read_queries("memory/sql/queries/newest.sql")
@@ -56,7 +56,8 @@ def fetch_newest_of(
 
 @lru_cache(maxsize=64)
 def _select_newest(condition: str) -> SelectEntries:
-    return SelectEntries(f"WHERE {condition} ORDER BY updated_at DESC, id DESC LIMIT %s")
+    clauses = f"WHERE {condition} ORDER BY updated_at DESC, id DESC LIMIT %s"
+    return SelectEntries(clauses, fetch=fetch_prepared)
 
 
 def fetch_newest(

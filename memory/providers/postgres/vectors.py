@@ -12,11 +12,11 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import connection
 from django.utils import timezone
 from pgvector import HalfVector
 
 from config.ids import uuid7
+from config.postgres.prepared import open_prepared_cursor
 from config.sql import read_queries
 from memory.core.recall.similarity import MAX_SIMILAR, Nearness, compute_nearness
 from memory.core.records import MemoryEntry, QueryEmbedding, get_cosine_range
@@ -26,7 +26,7 @@ from memory.embedding import notify
 from memory.embedding.embedders import has_embedder
 from memory.models import Entry, Namespace
 from memory.models.conditions import build_holding_condition
-from memory.providers.postgres.fixed_queries import fetch_rows
+from memory.providers.postgres.fixed_queries import fetch_prepared, fetch_rows
 
 
 QUERIES: Final = read_queries("memory/sql/queries/embeddings.sql")
@@ -61,7 +61,7 @@ class VectorChanges:
         if not (self._changed or self._removed) or self._namespace.scope in RUN_SCOPES:
             return
         needs_vectors = bool(self._changed) and has_embedder(self._namespace.team_id)
-        with connection.cursor() as cursor:
+        with open_prepared_cursor() as cursor:
             if self._removed:
                 cursor.execute(QUERIES["delete"], [self._namespace.pk, sorted(self._removed)])
             if needs_vectors:
@@ -167,4 +167,5 @@ def _fetch_nearest(
     if meaning is None or not meaning.vector:
         return []
     params = build_nearest_params(namespace, meaning, included, excluded, limit)
-    return fetch_rows(QUERIES["nearest"], params)
+    has_lists = params["only"] is not None or bool(params["without"])
+    return (fetch_rows if has_lists else fetch_prepared)(QUERIES["nearest"], params)

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from accounts.request_transaction import pausable_tenant
 from config.ids import uuid7
+from config.postgres.prepared import open_prepared_cursor
 from config.retry import retry_on_conflict
 from config.sql import read_queries
 from memory.core.errors import MemoryFault
@@ -186,7 +186,7 @@ def record_reads(
         }
         for entry in entries
     ]
-    with connection.cursor() as cursor:
+    with open_prepared_cursor() as cursor:
         cursor.execute(
             QUERIES["insert"],
             [
