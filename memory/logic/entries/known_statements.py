@@ -12,6 +12,8 @@ from memory.logic.entries.texts import list_texts
 
 MAX_COMPARED: Final = 10  # the entries that resemble the statement most
 MAX_QUERY_LENGTH: Final = 2_000
+# What says the same has nearly all words of the statement; of a short one, "I'm" instead of "I am" leaves four tenths.
+MIN_SCORE: Final = 0.3
 
 
 def find_known_entry(
@@ -24,7 +26,10 @@ def find_known_entry(
     text = " ".join(list_texts(params.value))
     queries = [
         MemoryQuery(
-            params.namespace, query_text=text[:MAX_QUERY_LENGTH] or params.key, top_k=MAX_COMPARED
+            params.namespace,
+            query_text=text[:MAX_QUERY_LENGTH] or params.key,
+            top_k=MAX_COMPARED,
+            min_score=MIN_SCORE,
         )
     ]
     if not is_new_key:

@@ -178,6 +178,8 @@ def _compute_recency(namespace: Namespace, half_life: float, slots: Ints, now: d
 def _build_answer(
     namespace: Namespace, query: MemoryQuery, scores: SlotScores, hits: _Hits
 ) -> list[MemoryEntry]:
+    if not len(hits.slots):
+        return []
     ranks = compute_ranks(scores, hits.slots, hits.literal, hits.recency)
     slots, uncompared_rank = _select_slots(namespace, hits.slots, ranks, query.top_k)
     covered = scores.coverage.compute_by_slot(slots)

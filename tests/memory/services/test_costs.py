@@ -32,7 +32,7 @@ FACT = Operation(Action.ADD, "I play the violin.", key="m-1")
 TURNS = [
     ("nothing", (), 0, 0),
     ("a fact", (FACT,), 0, 11),
-    ("two facts", (FACT, replace(FACT, text="I live in Lyon.", key="m-2")), 0, 15),
+    ("two facts", (FACT, replace(FACT, text="I live in Lyon.", key="m-2")), 0, 14),
     ("a change", (replace(FACT, action=Action.REPLACE),), 1, 14),
     ("an end", (Operation(Action.END),), 1, 8),
 ]
