@@ -1,5 +1,6 @@
 """Runs that a run starts: how many one start may begin, and what each may spend."""
 
+import asyncio
 from typing import Any
 from uuid import UUID
 
@@ -12,11 +13,20 @@ from tests.factories.workflows import document, make_journal, make_run, make_ver
 from tests.support.cast import Cast, Person
 from tests.workflows.usage.test_counting import add_call, make_ended
 from workflows.engine.errors import LimitReached, NestingNotAllowed
+from workflows.engine.sub_workflows.children import count_call
 from workflows.engine.sub_workflows.shares import Amount, Share
 from workflows.engine.sub_workflows.spending import Spending
 from workflows.engine.sub_workflows.spending_limits import SpendingLimits
 from workflows.execution.claims import Claim
-from workflows.execution.ports.children import load_cost, parse_shares, start_child, store_spent
+from workflows.execution.db import Database
+from workflows.execution.ports.children import (
+    ChildDriver,
+    ChildRuns,
+    load_cost,
+    parse_shares,
+    start_child,
+    store_spent,
+)
 from workflows.execution.ports.runs_below import build_steps_check
 from workflows.models import Run, Workflow
 
@@ -150,6 +160,29 @@ def test_child_keeps_that_outside_text_may_have_chosen_it(outer: Run, is_chosen:
     child = begin(outer, "a", "inner", is_chosen=is_chosen)
 
     assert claim_of(child).row["is_chosen_by_untrusted"] is is_chosen
+
+
+@pytest.mark.django_db(transaction=True)
+def test_call_has_begun_once_an_earlier_attempt_has_started_its_child(outer: Run) -> None:
+    begin(outer, "a", "inner")
+    claim = claim_of(outer)
+
+    async def ask() -> list[bool]:
+        db = Database()
+        driver = ChildDriver(db, drive=_never, start_task=_never)
+        children = ChildRuns(claim, driver, is_abandoned=lambda: False)
+        try:
+            answers = [await children.has_begun(key) for key in ("a", "b")]
+            count_call(children._calls, "a")  # what follows is a retry, with a child of its own
+            return [*answers, await children.has_begun("a")]
+        finally:
+            await db.close()
+
+    assert asyncio.run(ask()) == [True, False, False]
+
+
+def _never(_work: Any) -> Any:
+    raise AssertionError("nothing is driven here")
 
 
 def test_child_knows_the_words_of_memories_in_its_inputs_and_returns_those_in_its_outputs(
