@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 from django.urls import reverse
 
 from accounts.errors import NotAllowed
@@ -19,6 +19,7 @@ from tests.fakes.serving import serving
 from workflows.errors import InvalidValue
 from workflows.models import Delivery, Run, RunSubscription
 from workflows.models.run import RunStatus
+from workflows.services.triggers import deliveries
 from workflows.services.triggers.deliveries import (
     WAITS,
     delete_old_deliveries,
@@ -391,3 +392,23 @@ def test_program_needs_more_to_subscribe_to_all_workflows_or_to_an_odd_address(
 
     assert [each.status_code for each in answers] == [403, 422, 422]
     assert program.get(address).json()["items"] == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_worker_that_waits_for_receivers_holds_no_connection(bob, published, receiver, monkeypatch):
+    """They are told by other threads."""
+    held, worker, post = list[bool](), connections["default"], deliveries._post
+
+    def note_and_post(message):
+        held.append(worker.connection is not None)
+        return post(message)
+
+    monkeypatch.setattr(deliveries, "_post", note_and_post)
+    subscribe_to(bob, published[0], url=receiver.url)
+    for _number in range(2):
+        end_run(bob, published)
+
+    assert send_due_deliveries() == 2
+
+    assert held == [False, False]
+    assert len(receiver.requests) == 2
