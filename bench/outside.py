@@ -277,12 +277,28 @@ def _furnish(principal: Any, team: Any, outside: str) -> tuple[list[str], list[t
     ).workflow
     publish(principal, workflow=chat)
     embedding, connections = _connect(team, provider, outside)
+    presses = _list_presses(provider, embedding, connections, workflow, chat)
+    pages = [
+        reverse("home"),
+        reverse("workflows:list"),
+        reverse("workflows:detail", args=[workflow.pk]),
+        reverse("workflows:runs"),
+        reverse("workflows:providers"),
+        reverse("memory:list"),
+    ]
+    return pages, presses
+
+
+def _list_presses(
+    provider: Any, embedding: Any, connections: dict[str, Any], workflow: Any, chat: Any
+) -> list[tuple[str, str]]:
+    """Return the path and the body of each request that calls outside."""
     api = "/api/v1"
     tries = [
         (f"{api}/tools/connections/{row.pk}/try", '{"operation": "read"}')
         for row in connections.values()
     ]
-    presses = [
+    return [
         *tries,
         (f"{api}/providers/{provider.pk}/test", "{}"),
         (f"{api}/providers/{provider.pk}/models/{embedding.pk}/test", "{}"),
@@ -306,15 +322,6 @@ def _furnish(principal: Any, team: Any, outside: str) -> tuple[list[str], list[t
         ),
         (f"{api}/tools/connections/{connections['mcp_http'].pk}/refresh", "{}"),
     ]
-    pages = [
-        reverse("home"),
-        reverse("workflows:list"),
-        reverse("workflows:detail", args=[workflow.pk]),
-        reverse("workflows:runs"),
-        reverse("workflows:providers"),
-        reverse("memory:list"),
-    ]
-    return pages, presses
 
 
 def _connect(team: Any, provider: Any, outside: str) -> tuple[Any, dict[str, Any]]:
