@@ -276,7 +276,6 @@ class RerankPort(Protocol):
 
     async def rerank(self, request: RerankRequest) -> RerankResult:
         """Raises ``engine.errors.RerankUnavailable`` if the model is not connected, and ModelFailed if it fails."""
-        ...
 
 
 class TemplatePort(Protocol):
@@ -364,7 +363,6 @@ class HttpResponse:
 class HttpPort(Protocol):
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request and follow redirects. Raises ``engine.errors.HttpFailed``."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,11 +403,9 @@ class SubWorkflowPort(Protocol):
         Raises SubWorkflowUnavailable, NestingNotAllowed or InputRejected if no child can be started, and StepWaiting if
         the child is paused: the calling run then pauses, too, until the child has ended.
         """
-        ...
 
     async def has_begun(self, idempotency_key: str) -> bool:
         """Return whether the next call with this key gets a child that an earlier attempt has started."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,7 +438,6 @@ class RoundsPort(Protocol):
         A later attempt at the run goes on with the same rounds. Raises StepWaiting while rounds are paused and no
         others are left.
         """
-        ...
 
 
 class ClockPort(Protocol):
@@ -481,25 +476,20 @@ class Journal(Protocol):
 
     async def intend(self, step: StepKey) -> None:
         """Record that a step with an effect begins."""
-        ...
 
     async def record(self, record: StepRecord, events: Sequence[Event]) -> None:
         """Store a step with its events, at the latest before the next step with an effect begins."""
-        ...
 
     def add_event(self, event: Event) -> None:
         """Publish an event and store it, without waiting for the end of its step."""
-        ...
 
     async def open_wait(self, open_wait: OpenWait) -> str:
         """Store what a step waits for, so that it can be answered while the rest of the run goes on.
 
         Return the id of the wait, or "" if an earlier attempt stored it.
         """
-        ...
 
     def publish(self, event: Event) -> None:
         """Publish an event without storing it, such as a piece of text."""
-        ...
 
     async def flush(self) -> None: ...
