@@ -39,7 +39,7 @@ def build_phases(workers: int) -> tuple[Phase, ...]:
     journeys = TESTS / "journeys"
     return (
         Phase("parallel", "without a browser", workers, (TESTS,), (journeys,)),
-        Phase("browser", "in a browser", max(workers - 1, 1), (journeys,)),
+        Phase("browser", "in a browser", workers, (journeys,)),
         Phase("alone", "one at a time", 0, find_files_with_tests_alone()),
     )
 
