@@ -127,7 +127,9 @@ class Field:
     choice_hints: tuple[tuple[str, str], ...] = ()
     fields: tuple["Field", ...] = ()
     accepted_types: tuple[str, ...] = ()  # types of variables that fit; empty means all
-    shown_when: tuple[str, tuple[Json, ...]] | None = None  # a neighbour's name and values
+    # A neighbour's name and values; with a slash before it, the name of a field of the whole node.
+    shown_when: tuple[str, tuple[Json, ...]] | None = None
+    is_unit: bool = False  # the unit of the number before it, beside which the form shows it
     low: float | None = None
     high: float | None = None
     example: Json = None  # for the documentation

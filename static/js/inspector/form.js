@@ -196,7 +196,8 @@ export class Form extends EventTarget {
     for (const field of this.root.querySelectorAll("[data-shown-when]")) {
       const [name, values] = parseJson(field.dataset.shownWhen, ["", []]);
       const parent = field.dataset.field.split(".").slice(0, -1);
-      field.hidden = !values.some((expected) => isEqual(expected, this.getValue([...parent, name]) ?? getDefault(expected)));
+      const path = name.startsWith("/") ? [name.slice(1)] : [...parent, name];
+      field.hidden = !values.some((expected) => isEqual(expected, this.getValue(path) ?? getDefault(expected)));
     }
   }
 

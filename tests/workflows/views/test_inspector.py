@@ -398,3 +398,13 @@ def test_picker_of_what_isnt_chosen_yet_says_so(alice, kind):
     blank = re.findall(r'<option value=""[^>]*>\s*([^<]*?)\s*</option>', html)
     assert "Choose…" in blank
     assert "" not in blank
+
+
+def test_help_of_an_argument_is_whole_sentences(alice):
+    fields = load_kinds()["tool"].fields
+    example = {field.name: field.example for field in fields if field.example is not None}
+
+    html = fragment(alice, make_workflow(alice, "Tool", document("tool", **example)))
+
+    assert "Where to begin in the text of a long page. Default: 0." in html
+    assert "Starts with http:// or https://</" in html

@@ -51,7 +51,7 @@ class Delay(NodeKind[DelayConfig, Prepared]):
         Field("amount", gettext_noop("Duration"), Widget.NUMBER, default=1, low=0, example=10,
               shown_when=("mode", ("duration", None))),
         Field("unit", gettext_noop("Unit"), Widget.CHOICE, default="minutes", example="minutes",
-              shown_when=("mode", ("duration", None)),
+              is_unit=True, shown_when=("mode", ("duration", None)),
               choices=(("seconds", gettext_noop("Seconds")), ("minutes", gettext_noop("Minutes")),
                        ("hours", gettext_noop("Hours")), ("days", gettext_noop("Days")))),
         Field("until", gettext_noop("Time"), Widget.TEMPLATE, shown_when=("mode", ("until",)),

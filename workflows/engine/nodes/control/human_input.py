@@ -147,7 +147,7 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
               example=[{"type": "role", "value": "admin"}]),
         Field("timeout", gettext_noop("Time to answer"), Widget.NUMBER, default=36, low=0,
               help=gettext_noop("After this time, the run continues at the Timeout branch.")),
-        Field("timeout_unit", gettext_noop("Unit"), Widget.CHOICE, default="hour",
+        Field("timeout_unit", gettext_noop("Unit"), Widget.CHOICE, default="hour", is_unit=True,
               choices=(("hour", gettext_noop("Hours")), ("day", gettext_noop("Days")))),
         Field("delivery_methods", gettext_noop("Delivery"), Widget.DELIVERIES, default=[],
               help=gettext_noop("The form is on the page “Inbox”. With “Email”, its link is mailed, too."),

@@ -5,7 +5,7 @@ on it. A widget without a row here is edited as JSON, so that a plug-in's kind a
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from workflows.engine.initial_values import collect_initial_data
@@ -39,6 +39,7 @@ class Control:
     parts: tuple["Control", ...] = ()
     is_hidden: bool = False
     choices: tuple[tuple[str, str], ...] = ()
+    unit_control: "Control | None" = None  # shown beside the number
 
     @property
     def template(self) -> str:
@@ -153,14 +154,36 @@ def shorten_number(number: float) -> float:
 
 
 def build_controls(
-    fields: Iterable[Field], data: Mapping[str, Json], prefix: str = ""
+    fields: Iterable[Field],
+    data: Mapping[str, Json],
+    prefix: str = "",
+    *,
+    node_data: Mapping[str, Json] | None = None,
 ) -> tuple[Control, ...]:
-    return tuple(build_control(field, data, prefix) for field in fields)
+    """Build the controls of fields; a unit is part of the control of its number."""
+    controls: list[Control] = []
+    for field in fields:
+        control = build_control(field, data, prefix, node_data=node_data)
+        if field.is_unit and controls:
+            controls[-1] = replace(controls[-1], unit_control=control)
+        else:
+            controls.append(control)
+    return tuple(controls)
 
 
-def build_control(field: Field, data: Mapping[str, Json], prefix: str = "") -> Control:
-    """Build the control of a field; values from older forms of the document are converted."""
+def build_control(
+    field: Field,
+    data: Mapping[str, Json],
+    prefix: str = "",
+    *,
+    node_data: Mapping[str, Json] | None = None,
+) -> Control:
+    """Build the control of a field; values from older forms of the document are converted.
+
+    ``node_data`` is the data of the whole node, for a field inside another one.
+    """
     data = upgrade_data(data) if not prefix else data
+    node_data = data if node_data is None else node_data
     path = f"{prefix}{field.name}"
     value = data.get(field.name, field.default)
     nested_data = value if isinstance(value, Mapping) else {}
@@ -171,8 +194,8 @@ def build_control(field: Field, data: Mapping[str, Json], prefix: str = "") -> C
         style=_choose_style(field, value),
         parts=()
         if value is not None and nested_data is not value
-        else build_controls(field.fields, nested_data, f"{path}."),
-        is_hidden=not _is_shown(field, data),
+        else build_controls(field.fields, nested_data, f"{path}.", node_data=node_data),
+        is_hidden=not _is_shown(field, data, node_data),
         choices=_list_choices(field, value),
     )
 
@@ -265,13 +288,14 @@ def _list_row_types(value: Json) -> list[str]:
     return [type_name for type_name in types if isinstance(type_name, str)]
 
 
-def _is_shown(field: Field, data: Mapping[str, Json]) -> bool:
+def _is_shown(field: Field, data: Mapping[str, Json], node_data: Mapping[str, Json]) -> bool:
     if field.name == JINJA_VARIABLES:
         return _uses_jinja(data)
     if field.shown_when is None:
         return True
     name, values = field.shown_when
-    return data.get(name) in values
+    source = node_data if name.startswith("/") else data
+    return source.get(name.removeprefix("/")) in values
 
 
 def _uses_jinja(data: Mapping[str, Json]) -> bool:

@@ -239,8 +239,9 @@ def _collect_defaults(
     """Return the displayed defaults that are not stored; the first edit inside a default stores all of it."""
     return {
         control.key: control.value
-        for control in controls
-        if control.value is not None and control.key not in data
+        for row in controls
+        for control in (row, row.unit_control)
+        if control is not None and control.value is not None and control.key not in data
     }
 
 

@@ -21,6 +21,7 @@ from workflows.views.phrases import translate_text
 
 
 MAX_HELP: Final = 300
+_SENTENCE_ENDS: Final = ".!?…:。！？：)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +106,14 @@ def _iter_rows(tool: CatalogTool | None, stored: Mapping[str, Json]) -> Iterator
 
 def _describe(schema: Mapping[str, Json]) -> str:
     """Return the description of an argument, its choices and its default."""
-    parts = [as_text(schema.get("description") or "")[:MAX_HELP]]
+    description = as_text(schema.get("description") or "")[:MAX_HELP].strip()
+    parts = [description]
     if choices := schema.get("enum"):
         parts.append(_("One of: %(choices)s.") % {"choices": ", ".join(map(as_text, choices))})
     if (default := schema.get("default")) not in (None, ""):
         parts.append(_("Default: %(default)s.") % {"default": as_text(default)})
+    if description and len(parts) > 1 and description[-1] not in _SENTENCE_ENDS:
+        parts[0] += "."
     return " ".join(filter(None, parts))
 
 
