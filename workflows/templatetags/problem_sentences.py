@@ -282,11 +282,12 @@ _NUMBER = re.compile(r" \d+$")
 def say_plainly(message: str) -> str:
     """Return the message of one or more problems, with the fields that lack a value named in one plain sentence."""
     parts = message.split("; ")
-    names = [f"“{lacking['name']}”" for part in parts if (lacking := _REQUIRED.fullmatch(part))]
+    matches = [_REQUIRED.fullmatch(part) for part in parts]
+    names = [f"“{match['name']}”" for match in matches if match]
     if not names:
         return message
-    others = [part for part in parts if not _REQUIRED.fullmatch(part)]
-    return "; ".join([f"Enter a value for {', '.join(names)}", *others])
+    remaining_parts = [part for part, match in zip(parts, matches, strict=True) if not match]
+    return "; ".join([f"Enter a value for {', '.join(names)}", *remaining_parts])
 
 
 def translate_message(message: str) -> str:
