@@ -13,11 +13,8 @@ from workflows.engine.kinds import Field, Widget, gettext_noop
 from workflows.engine.language.comparisons import OPERATORS, UNARY, get_operator_label
 from workflows.engine.language.document import Json
 from workflows.engine.language.values import FILE_ATTRIBUTES, ValueType, parse_type
-from workflows.engine.nodes.agent.agent import Agent
-from workflows.engine.nodes.agent.foreign_agents import read_agent_data
 from workflows.engine.nodes.data.assignment_operations import OPERATIONS
-from workflows.engine.nodes.memory.knowledge.config import show_carried_out
-from workflows.engine.nodes.memory.knowledge_retrieval import KnowledgeRetrieval
+from workflows.views.editor.inspector.older_data import upgrade_data
 from workflows.views.phrases import translate_text
 
 
@@ -198,28 +195,6 @@ def build_control(
         is_hidden=not _is_shown(field, data, node_data),
         choices=_list_choices(field, value),
     )
-
-
-def upgrade_data(data: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Convert data from before several cases or assignments were possible."""
-    if "cases" not in data and data.get("type") == "if-else" and data.get("conditions"):
-        logic = data.get("logical_operator") or "and"
-        case = {"case_id": "true", "logical_operator": logic, "conditions": data["conditions"]}
-        return {**data, "cases": [case]}
-    if data.get("type") == Agent.name:
-        agent_data: Mapping[str, Json] = read_agent_data(data)  # agents of other products
-        return agent_data
-    if data.get("type") == KnowledgeRetrieval.name:
-        return show_carried_out(data)
-    if data.get("items") is None and data.get("assigned_variable_selector"):
-        item = {
-            "variable_selector": data["assigned_variable_selector"],
-            "operation": data.get("write_mode") or "over-write",
-            "input_type": "variable",
-            "value": data.get("input_variable_selector"),
-        }
-        return {**data, "items": [item]}
-    return data
 
 
 def list_operators_by_type() -> dict[str, list[str]]:
