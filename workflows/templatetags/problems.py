@@ -59,6 +59,7 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "document.nesting": _("Containers are nested too deeply"),
     "document.nodes": _("The workflow has too many nodes"),
     "document.too_large": _("The document is too large"),
+    "end.empty": _("The node has no outputs"),
     "document.too_many": _("The document has too many values"),
     "document.unknown_key": _("Unknown part (kept)"),
     "edge.crosses": _("The edge crosses the border of a container"),

@@ -3,8 +3,8 @@
 from tests.support.cases import for_each
 from tests.support.documents import document, node, start
 from workflows.engine.kinds import Field, NodeKind
-from workflows.engine.language.problems import Problem, Severity
-from workflows.engine.language.validation import validate
+from workflows.engine.language.problems import Problem, Severity, select_unfinished
+from workflows.engine.language.validation import validate, validate_node
 from workflows.engine.nodes import build_kinds
 
 
@@ -44,6 +44,18 @@ def test_empty_setting_that_is_wanted_is_a_warning_at_its_field(kind, data, expe
 
     assert [(one.field, one.message) for one in problems] == ([expected] if expected else [])
     assert all((one.node, one.severity) == ("n", Severity.WARNING) for one in problems)
+
+
+def test_end_without_outputs_is_not_half_made_if_another_end_has_some():
+    empty, more = node("n", "end", outputs=[]), node("m", "end", outputs=[])
+    full = node("m", "end", outputs=[{"variable": "o", "value_selector": ["start", "q"]}])
+
+    for other, codes in ((more, {"config.empty"}), (full, {"end.empty"})):
+        drawn = document([start("q"), empty, other], ["start -> n", "start -> m"])
+        problems = [*validate(drawn, KINDS), *validate_node(drawn, KINDS, "n")]
+        said_of = [each for each in problems if each.message == "The node has no outputs"]
+        assert {each.code for each in said_of} == codes
+        assert bool(select_unfinished(said_of)) == (other is more)
 
 
 def test_messages_written_in_jinja_are_a_prompt():

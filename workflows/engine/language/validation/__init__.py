@@ -14,7 +14,10 @@ from workflows.engine.language.disabled_nodes import (
 from workflows.engine.language.document import Document
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.problems import Problem, Severity, build_warning, select_errors
-from workflows.engine.language.validation.configuration import find_configuration_problems
+from workflows.engine.language.validation.configuration import (
+    excuse_empty_ends,
+    find_configuration_problems,
+)
 from workflows.engine.language.validation.features import find_feature_problems
 from workflows.engine.language.validation.lists import find_list_problems
 from workflows.engine.language.validation.open_branches import find_open_branches
@@ -38,7 +41,7 @@ def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
     disabled_problems = [*find_disabled_problems(document, kinds)]
     document, disabled = remove_disabled(document, kinds)
     graph = Graph.from_document(document)
-    config_problems = find_configuration_problems(document, kinds)
+    config_problems = excuse_empty_ends(find_configuration_problems(document, kinds), document)
     invalid_nodes = {
         problem.node for problem in config_problems if problem.is_error and problem.node
     }
@@ -63,7 +66,7 @@ def validate_node(document: Document, kinds: Mapping[str, AnyKind], node_id: str
     if node_id not in graph.nodes:
         return []
     alone = replace(document, nodes=(graph.nodes[node_id],))
-    config_problems = find_configuration_problems(alone, kinds)
+    config_problems = excuse_empty_ends(find_configuration_problems(alone, kinds), document)
     invalid_nodes = {node_id} if select_errors(config_problems) else set()
     problems = [
         *config_problems,

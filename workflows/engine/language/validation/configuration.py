@@ -1,6 +1,8 @@
 """Checks that every node is of a known kind, and configured as its kind requires."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
 
 from workflows.engine.field_labels import build_field_label
 from workflows.engine.foreign_kinds.placeholders import describe_origin
@@ -14,6 +16,7 @@ from workflows.engine.language.validation.rows import find_empty_rows, is_blank
 from workflows.engine.language.validation.suggestions import Suggester
 
 
+END: Final = "end"
 # The field of the variable with the messages, of every kind that has such a window.
 WINDOW_VARIABLE_FIELD = "memory.variable_selector"
 # Scopes that the forms of chat and page nodes do not list, but that documents may use.
@@ -30,6 +33,23 @@ def find_configuration_problems(document: Document, kinds: Mapping[str, AnyKind]
             *_find_node_problems(node, kinds, suggester, has_memory=has_memory),
             *_find_window_problems(node, kinds, document.mode),
         )
+    ]
+
+
+def excuse_empty_ends(problems: Iterable[Problem], document: Document) -> list[Problem]:
+    """Return the problems, in which an end without outputs is not half-made if another end has some.
+
+    A path may end with nothing to return, such as the one of a person's refusal.
+    """
+    ends = [node for node in document.nodes if node.kind == END]
+    empty = {node.id for node in ends if is_blank(node.data.get("outputs"))}
+    if len(empty) == len(ends):
+        return [*problems]
+    return [
+        replace(problem, code="end.empty")
+        if problem.node in empty and problem.code == "config.empty"
+        else problem
+        for problem in problems
     ]
 
 
