@@ -5,6 +5,7 @@ import re
 import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from workflows.engine.language.document import NodeSpec
@@ -28,19 +29,20 @@ def list_missing_modules(node: NodeSpec, modules: Mapping[str, frozenset[str] | 
     return [module for module in imported if module not in available]
 
 
-def list_imports(source: str) -> list[str]:
+@lru_cache(maxsize=64)
+def list_imports(source: str) -> tuple[str, ...]:
     """Return the first part of each imported module's name, without repetitions.
 
     An import that the program tries, and whose failure it handles, doesn't count.
     """
     if len(source) > MAX_CHARACTERS:
-        return []
+        return ()
     tree = parse_program(source)
     if tree is None:
         names = _IMPORT.findall(_LONG_STRING.sub("", source))
     else:
         names = [name for node in _iter_needed(tree) for name in _list_names(node)]
-    return list(dict.fromkeys(name.split(".")[0] for name in names))
+    return tuple(dict.fromkeys(name.split(".")[0] for name in names))
 
 
 def parse_program(source: str) -> ast.Module | None:
