@@ -1,10 +1,11 @@
-"""Lists the modules that a program needs, also one that this Python can't parse."""
+"""Reads what a program is made of: the modules that it needs, also if this Python can't parse it, and its constructs."""
 
 import ast
 import re
 import warnings
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -17,6 +18,17 @@ _IMPORT: Final = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_][\w]*)", re.
 MAX_CHARACTERS: Final = 256 * 1024
 # With a handler of one of these, a program goes on without a module that is missing.
 _HANDLED_BY: Final = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+# Names of parts that the parser has no class for.
+WILDCARD: Final = "*"
+RELATIVE_IMPORT: Final = "."
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a program is made of: the modules that it needs, and the names of its kinds of parts, such as ClassDef."""
+
+    imports: tuple[str, ...]
+    parts: frozenset[str] | None  # None if the parser of this Python doesn't read the program
 
 
 def list_missing_modules(node: NodeSpec, modules: Mapping[str, frozenset[str] | None]) -> list[str]:
@@ -29,30 +41,36 @@ def list_missing_modules(node: NodeSpec, modules: Mapping[str, frozenset[str] | 
     return [module for module in imported if module not in available]
 
 
-@lru_cache(maxsize=64)
 def list_imports(source: str) -> tuple[str, ...]:
     """Return the first part of each imported module's name, without repetitions.
 
     An import that the program tries, and whose failure it handles, doesn't count.
     """
-    if len(source) > MAX_CHARACTERS:
-        return ()
-    tree = parse_program(source)
-    if tree is None:
-        names = _IMPORT.findall(_LONG_STRING.sub("", source))
-    else:
-        names = [name for node in _iter_needed(tree) for name in _list_names(node)]
-    return tuple(dict.fromkeys(name.split(".")[0] for name in names))
+    return () if len(source) > MAX_CHARACTERS else read_program(source).imports
 
 
-def parse_program(source: str) -> ast.Module | None:
-    """Return a program as the parser of this Python reads it, or None if it doesn't."""
+@lru_cache(maxsize=64)
+def read_program(source: str) -> Program:
+    """Return what a program is made of, as far as the parser of this Python reads it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about escapes in the strings of the program
-            return ast.parse(source)
+            tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+        return Program(_list_first(_IMPORT.findall(_LONG_STRING.sub("", source))), None)
+    names = (name for node in _iter_needed(tree) for name in _list_names(node))
+    return Program(_list_first(names), frozenset(map(_name_part, ast.walk(tree))))
+
+
+def _list_first(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.split(".")[0] for name in names))
+
+
+def _name_part(part: ast.AST) -> str:
+    if isinstance(part, ast.alias) and part.name == "*":
+        return WILDCARD
+    is_relative = isinstance(part, ast.ImportFrom) and part.level > 0
+    return RELATIVE_IMPORT if is_relative else type(part).__name__
 
 
 def _iter_needed(tree: ast.AST) -> Iterator[ast.AST]:

@@ -1,6 +1,5 @@
 """Finds what code nodes need and this installation lacks: modules that they import, and constructs that it can't read."""
 
-import ast
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
@@ -9,8 +8,10 @@ from django.conf import settings
 
 from workflows.engine.import_report.code_imports import (
     MAX_CHARACTERS,
+    RELATIVE_IMPORT,
+    WILDCARD,
     list_missing_modules,
-    parse_program,
+    read_program,
 )
 from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.problems import Problem, build_warning
@@ -21,9 +22,12 @@ from workflows.sandbox.full_python import list_languages
 
 
 # The default interpreter lacks some of these, and its next version others. It is asked about a program that has one.
-_UNUSUAL_PARTS: Final = (
-    *(ast.Yield, ast.YieldFrom, ast.Delete, ast.ClassDef, ast.TryStar, ast.Match, ast.With),
-    *(ast.AsyncFor, ast.AsyncFunctionDef, ast.AsyncWith, ast.Await, ast.Global, ast.Nonlocal),
+_UNUSUAL_PARTS: Final = frozenset(
+    {
+        *("Yield", "YieldFrom", "Delete", "ClassDef", "TryStar", "Match", "With", "Global"),
+        *("AsyncFor", "AsyncFunctionDef", "AsyncWith", "Await", "Nonlocal"),
+        *(WILDCARD, RELATIVE_IMPORT),
+    }
 )
 Modules = Mapping[str, frozenset[str] | None]
 
@@ -66,17 +70,10 @@ def _find_fault(node: NodeSpec, modules: Modules) -> CodeProblem | None:
     return _ask_runner(source, language) if _is_unusual(source, language) else None
 
 
-@lru_cache(maxsize=64)
 def _is_unusual(source: str, language: str) -> bool:
     """Return whether a program may be more than the runner reads, as far as the parser of this Python tells."""
-    tree = None if language == JAVASCRIPT else parse_program(source)
-    return tree is None or (language == PYTHON and any(map(_is_unusual_part, ast.walk(tree))))
-
-
-def _is_unusual_part(part: ast.AST) -> bool:
-    if isinstance(part, ast.ImportFrom):
-        return part.level > 0 or part.names[0].name == "*"
-    return isinstance(part, _UNUSUAL_PARTS)
+    parts = None if language == JAVASCRIPT else read_program(source).parts
+    return parts is None or (language == PYTHON and not parts.isdisjoint(_UNUSUAL_PARTS))
 
 
 @lru_cache(maxsize=64)
