@@ -82,14 +82,19 @@ def _read_entry(namespace: str, row: Sequence[Any]) -> tuple[MemoryEntry, Sequen
     return entry, row[_MORE_AT:]
 
 
-def fetch_prepared(sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
+def fetch_prepared(
+    sql: str,
+    params: Sequence[Any] | Mapping[str, Any],
+    *,
+    max_list_length: int = MAX_LIST_LENGTH,
+) -> list[Any]:
     """Fetch the rows of a statement that the database plans once a connection.
 
     Such a plan is for lists of any length, and may compare each row with all of a long one. So a statement with a long list
     is planned for it.
     """
     values = params.values() if isinstance(params, Mapping) else params
-    if any(isinstance(value, list) and len(value) > MAX_LIST_LENGTH for value in values):
+    if any(isinstance(value, list) and len(value) > max_list_length for value in values):
         return fetch_rows(sql, params)
     with open_prepared_cursor() as cursor:
         cursor.execute(sql, params)

@@ -28,7 +28,7 @@ from memory.core.records import MemoryEntry, MemoryQuery, get_cosine_range
 from memory.models import Namespace
 from memory.providers.postgres import rows, vectors
 from memory.providers.postgres.filters import apply_filter
-from memory.providers.postgres.fixed_queries import SelectEntries, fetch_rows
+from memory.providers.postgres.fixed_queries import SelectEntries, fetch_prepared, fetch_rows
 from memory.providers.postgres.postings import REGISTER
 from memory.providers.postgres.scoring import (
     Block,
@@ -44,6 +44,8 @@ from memory.providers.postgres.scoring import (
 
 
 QUERIES: Final = read_queries("memory/sql/queries/search.sql")
+
+MAX_PREPARED_TERMS: Final = 200  # an index looks each of them up
 
 _NUMBERED: Final = SelectEntries(
     "WHERE namespace_id = %s AND number = ANY(string_to_array(%s, ',')::int[])"
@@ -119,7 +121,9 @@ def _load_postings(
         for_prompt=query.for_prompt,
         without_lessons=query.leaves_out_lessons,
     )
-    for term, block, block_bytes in fetch_rows(QUERIES["postings"], params):
+    for term, block, block_bytes in fetch_prepared(
+        QUERIES["postings"], params, max_list_length=MAX_PREPARED_TERMS
+    ):
         if term is None:
             excluded.append(block)  # of an entry to leave out, this is the number
             has_former = has_former or block_bytes is not None
