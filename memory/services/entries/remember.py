@@ -51,7 +51,8 @@ def remember(
 
     ``source`` is trusted, so interfaces for untrusted callers must not pass it. ``raw`` skips the filter, for callers
     that have their own. Only another installation that stores its memory here passes both a key and a ``source``; in
-    its own namespaces, which only it can read, it is such a caller. With ``once`` a statement that is known already is not stored again, and its entry is returned.
+    its own namespaces, which only it can read, it is such a caller. With ``once`` a statement that is known already is not
+    stored again, and its entry is returned. Writes that share a ``lookup`` share a transaction: see ``open_namespace``.
     Raise NotAdmitted if the filter rejects the content.
     """
     is_provider = source is not None and get_guest_id(caller.principal) is not None
@@ -87,9 +88,7 @@ def remember(
         access.detail.update(key=hash_key(params.key), bytes=size, keys=1)
         if access.external is not None:
             return _store_externally(access, params)
-        entry, before = rows.write(row, params, context, access.policy, state)
-        access.detail.update(entry=str(entry.pk), before=before, after=entry.revision)
-        return rows.build_entry(entry, access.text)
+        return _store(access, row, params, context, state)
 
 
 def _find_previous(
@@ -99,6 +98,18 @@ def _find_previous(
     if access.external is None:
         return state.entry if state else None
     return next(iter(access.open_store().recall(MemoryQuery(access.text, key=key))), None)
+
+
+def _store(
+    access: NamespaceAccess,
+    row: Namespace,
+    params: StoreParams,
+    context: rows.WriteContext,
+    state: rows.WriteState | None,
+) -> MemoryEntry:
+    entry, before = rows.write(row, params, context, access.policy, state)
+    access.detail.update(entry=str(entry.pk), before=before, after=entry.revision)
+    return rows.build_entry(entry, access.text)
 
 
 def _store_externally(access: NamespaceAccess, params: StoreParams) -> MemoryEntry:
