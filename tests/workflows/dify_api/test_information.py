@@ -7,7 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tests.support.cast import Cast, KeyClient
-from tests.workflows.dify_api.apps import make_program
+from tests.workflows.dify_api.apps import build_chat, make_program, publish
 from tests.workflows.dify_api.rows import read_audit, start
 from workflows.models import Workflow
 
@@ -87,22 +87,24 @@ def test_uploaded_file_is_201_and_comes_with_a_message(program: KeyClient, chat:
     )  # fmt: skip
 
 
-def test_file_is_shown_to_its_user_alone(program: KeyClient, cast: Cast) -> None:
+def test_file_is_shown_to_its_user_and_key_alone(program: KeyClient, cast: Cast) -> None:
     file = upload(program).json()
     path = f"/v1/files/{file['id']}/preview"
 
     own = program.get(path, {"user": "ana"})
     saved = program.get(path, {"user": "ana", "as_attachment": "true"})
     foreign = program.get(path, {"user": "ben"})
+    other = make_program(cast.alice, publish(cast.alice, build_chat(), "Other"))
+    of_another_key = other.get(path, {"user": "ana"})
 
     assert (own.status_code, own.content) == (200, b"Tea is hot.")
     assert own["X-Content-Type-Options"] == "nosniff"
     assert saved["Content-Disposition"].startswith("attachment")
-    assert (foreign.status_code, foreign.json()["code"]) == (404, "file_not_found")
+    for answer in (foreign, of_another_key):
+        assert (answer.status_code, answer.json()["code"]) == (404, "file_not_found")
     assert program.get(path).status_code == 400
-    assert [entry.detail["op"] for entry in read_audit(cast.alice, "access.refused")] == [
-        "file.preview"
-    ]
+    refused = read_audit(cast.alice, "access.refused")
+    assert [entry.detail["op"] for entry in refused] == ["file.preview"] * 2
 
 
 def test_upload_without_a_file_or_with_several_is_refused(program: KeyClient) -> None:
