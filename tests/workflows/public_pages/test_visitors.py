@@ -8,10 +8,12 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from accounts.personas import is_visitor_subject
+from accounts.services.holders import Holder
 from tests.factories.workflows import document, make_version, make_workflow
 from tests.support.cast import Cast
 from tests.workflows.public_pages.conftest import Visitor, newest_run, read
 from workflows.execution.events.hub import get_hub
+from workflows.execution.events.run_watches import RunWatch, list_admitted
 from workflows.models import Conversation, PublicPage, Run, Workflow
 from workflows.models.run import Channel
 from workflows.services.public_pages.settings import change_page, renew_link
@@ -185,6 +187,20 @@ def test_page_that_is_off_or_has_a_new_link_is_gone_at_once(
     visitor.page = renew_link(cast.alice.principal, workflow=chat)
     assert old.get().status_code == 200 if page.token == visitor.page.token else 404
     assert visitor.get(f"turns/{run.pk}/").status_code == 200
+
+
+def test_open_stream_ends_when_its_page_is_off_or_for_members_only(
+    cast: Cast, visitor: Visitor, chat: Workflow, page: PublicPage
+):
+    run = visitor.say("Hello")
+    watch = RunWatch(run.team_id, run.pk, Holder(None, key_id=page.api_key_id))
+    admitted = []
+
+    for access in ("link", "off", "link", "members"):
+        change_page(cast.alice.principal, workflow=chat, access=access)
+        admitted.append(bool(list_admitted([watch])))
+
+    assert admitted == [True, False, True, False]
 
 
 def strip(answer: Any) -> str:
