@@ -11,17 +11,18 @@ def depend_on(*names):
     return [{"type": "package", "value": {"plugin_unique_identifier": name}} for name in names]
 
 
+PARAMETERS = {"model": {"value": {"provider": "openai", "model": "gpt"}}}
 AGENT = {
     "type": "agent",
     "agent_strategy_name": "function_calling",
     "agent_strategy_provider_name": "langgenius/agent/agent",
-    "agent_parameters": {"model": {"value": {"provider": "openai", "model": "gpt"}}},
+    "agent_parameters": PARAMETERS,
 }
 # An agent with a tool that is built in here, and needs an account that nobody has entered.
 SEARCHER = {
     **AGENT,
     "agent_parameters": {
-        **AGENT["agent_parameters"],
+        **PARAMETERS,
         "tools": {
             "value": [{"provider_name": "langgenius/tavily/tavily", "tool_name": "tavily_search"}]
         },
