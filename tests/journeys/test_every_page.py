@@ -281,13 +281,15 @@ def test_page_fits_reads_and_names_what_it_offers(
     troubles.watch(page)
     wrong: list[str] = []
     schemes = SCHEMES
+    former = None
     for name, address in filled.items():
         looks = plan_night(schemes) if whole else plan_day(schemes, english=english)
-        pose(page, looks[0])
+        former = pose(page, looks[0], former)
         go(page, address, anew=whole)
         expect(page.locator("html")).to_have_attribute("lang", language)
         for look in looks:
-            pose(page, look)
+            former = pose(page, look, former)
+            page.evaluate(DRAWN)
             found = find(page, look, whole=whole)
             wrong += [f"{name}, {look.scheme} at {look.width}: {one}" for one in found]
         schemes = schemes[::-1]  # so that half of the pages are loaded in the dark
@@ -296,11 +298,13 @@ def test_page_fits_reads_and_names_what_it_offers(
     assert not wrong + troubles.found, "\n".join(wrong + troubles.found)
 
 
-def pose(page: Page, look: Look) -> None:
-    """Give the page its size and its scheme, and let it be drawn so."""
-    page.set_viewport_size({"width": look.width, "height": 900})
-    page.emulate_media(color_scheme=look.scheme)
-    page.evaluate(DRAWN)
+def pose(page: Page, look: Look, former: Look | None) -> Look:
+    """Give the page its size and its scheme, unless it has them from the former look."""
+    if former is None or look.width != former.width:
+        page.set_viewport_size({"width": look.width, "height": 900})
+    if former is None or look.scheme != former.scheme:
+        page.emulate_media(color_scheme=look.scheme)
+    return look
 
 
 def find(page: Page, look: Look, *, whole: bool) -> list[str]:
