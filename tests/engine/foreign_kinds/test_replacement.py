@@ -1,7 +1,7 @@
 """A node of a missing type is replaced: what fits the new node is taken over, and what is lost or breaks is named."""
 
 from tests.support.documents import answer, document, end, node, start
-from workflows.engine.foreign_kinds.replacement import Replacement, plan_replacement
+from workflows.engine.foreign_kinds.replacement import Rename, Replacement, plan_replacement
 from workflows.engine.language.document import NodeSpec
 from workflows.engine.nodes import build_kinds
 
@@ -70,7 +70,7 @@ def test_output_of_the_same_type_takes_the_place_of_the_one_that_is_read():
 
     planned = plan("template-transform", *readers)
 
-    assert planned.renamed == ("folder", "output")
+    assert planned.renames == (Rename("folder", "output", ("a", "e")),)
     assert (planned.missing_outputs, planned.readers) == ((), ())
     assert set(planned.changes) == {
         ("a", ("answer",), "{{#sort.output#}}, {{#start.q#}}"),
@@ -86,9 +86,30 @@ def test_outputs_are_not_renamed_if_several_are_missing_or_of_another_type_or_pi
     kind = KINDS["template-transform"]
 
     assert plan("template-transform", two).missing_outputs == ("folder", "label")
-    assert plan("knowledge-retrieval", answer("a", "{{#sort.folder#}}")).renamed is None
-    assert plan_replacement(pinned, KINDS, spec, kind, may_rename=False).renamed is None
-    assert plan("template-transform", numbers).renamed == ("count", "output")
+    assert plan("knowledge-retrieval", answer("a", "{{#sort.folder#}}")).renames == ()
+    assert plan_replacement(pinned, KINDS, spec, kind, may_rename=False).renames == ()
+    assert plan("template-transform", numbers).renames == (Rename("count", "output", ("e",)),)
+
+
+def test_outputs_of_different_types_are_renamed_each_and_the_rest_is_named():
+    readers = (
+        answer("a", "{{#sort.page#}} {{#sort.score#}}"),
+        node("i", "if-else", cases=[{"case_id": "true", "logical_operator": "and", "conditions": [
+            {"variable_selector": ["sort", "score"], "comparison_operator": ">", "value": "3"}]}]),
+        node("t", "iteration", iterator_selector=["sort", "json"]),
+    )  # fmt: skip
+
+    planned = plan("http-request", *readers)
+
+    assert planned.renames == (
+        Rename("page", "body", ("a",)),
+        Rename("score", "status_code", ("a", "i")),
+    )
+    assert planned.missing_outputs == ("json",)
+    assert planned.readers == ("t",)
+    assert {name: value for name, path, value in planned.changes if path == ("answer",)} == {
+        "a": "{{#sort.body#}} {{#sort.status_code#}}"
+    }
 
 
 def test_code_declares_and_returns_what_others_read():

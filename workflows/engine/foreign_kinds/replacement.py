@@ -1,5 +1,6 @@
 """Plans how a node of a missing kind is replaced: what the new node takes over, what is lost, and what others no longer find."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -37,6 +38,15 @@ _SELECTOR_WIDGETS: Final = frozenset({Widget.SELECTOR, Widget.INNER_SELECTOR})
 
 
 @dataclass(frozen=True, slots=True)
+class Rename:
+    """An output that others read, and the one of the new node that they read then. ``readers`` are their ids."""
+
+    old: str
+    new: str
+    readers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Replacement:
     """``data`` is that of the new node; the other parts say what becomes of the old one."""
 
@@ -45,10 +55,10 @@ class Replacement:
     lost: tuple[str, ...]  # names of settings
     missing_outputs: tuple[str, ...]  # outputs that others read and the new node doesn't have
     readers: tuple[str, ...]  # ids of the nodes that read these
-    renamed: tuple[str, str] | None  # the output that others read, and the one that they read then
+    renames: tuple[Rename, ...]
     changes: tuple[
         tuple[str, Path, Json], ...
-    ]  # what that changes: the node, the path and the value
+    ]  # what these change: the node, the path and the value
     lost_handles: tuple[str, ...]  # branches with edges that the new node doesn't have
 
 
@@ -62,8 +72,8 @@ def plan_replacement(
 ) -> Replacement:
     """Return what a new node of the kind takes over from this node: everything of an equal name that fits its form.
 
-    If the new node lacks one output that others read, they read the one of the same type instead. A pinned node may not
-    be renamed, since its pin has the old names.
+    If an output that others read is the only one of its type that the new node lacks, they read another one of that type
+    instead. Outputs of a pinned node may not be renamed, since its pin has the old names.
     """
     carried = dict(_iter_carried(spec, kind))
     fields = {field.name: field.label for field in kind.fields}
@@ -75,16 +85,16 @@ def plan_replacement(
     carried |= _declare_outputs(document, kinds, spec, kind, carried)
     new = NodeSpec(spec.id, kind.name, {**collect_initial_data(kind.fields), **carried})
     missing = _find_missing_outputs(document, kinds, new, kind)
-    renamed = _find_renamed(document, kinds, new, kind, missing) if may_rename else None
-    missing = () if renamed else missing
+    pairs = _pair_outputs(document, kinds, new, kind, missing) if may_rename else {}
+    missing = tuple(name for name in missing if name not in pairs)
     return Replacement(
         data=carried,
         kept_labels=carried_labels,
         lost=lost,
         missing_outputs=missing,
         readers=tuple(_iter_readers(document, kinds, spec.id, missing)),
-        renamed=renamed,
-        changes=tuple(_iter_renames(document, spec.id, *renamed)) if renamed else (),
+        renames=tuple(_iter_renames(document, spec.id, pairs)),
+        changes=tuple(_iter_changes(document, spec.id, pairs)),
         lost_handles=_find_lost_handles(document, new, kind),
     )
 
@@ -187,33 +197,45 @@ def _list_outputs(new: NodeSpec, kind: AnyKind) -> tuple[Output, ...]:
         return ()
 
 
-def _find_renamed(
+def _pair_outputs(
     document: Document,
     kinds: Mapping[str, AnyKind],
     new: NodeSpec,
     kind: AnyKind,
     missing: tuple[str, ...],
-) -> tuple[str, str] | None:
-    """Return the one missing output, and the first output of the new node that has its type and that nobody reads yet."""
-    if len(missing) != 1:
-        return None
+) -> dict[str, str]:
+    """Return missing outputs, each with the first output of the new node that has its type and that nobody reads yet.
+
+    Of several missing ones of one type nobody can tell which is which.
+    """
     types = {
         output.name: output.type for output in list_read_outputs(document.nodes, kinds, new.id)
     }
-    names = (
-        output.name
-        for output in _list_outputs(new, kind)
-        if output.name not in types and parse_type(output.type) == parse_type(types[missing[0]])
-    )
-    name = next(names, None)
-    return (missing[0], name) if name else None
+    counts = Counter(parse_type(types[name]) for name in missing)
+    pairs: dict[str, str] = {}
+    for name in missing:
+        value_type = parse_type(types[name])
+        names = (
+            output.name
+            for output in _list_outputs(new, kind)
+            if output.name not in types and parse_type(output.type) == value_type
+        )
+        if counts[value_type] == 1 and (new_name := next(names, None)):
+            pairs[name] = new_name
+    return pairs
 
 
-def _iter_renames(
-    document: Document, node_id: str, old: str, new: str
+def _iter_renames(document: Document, node_id: str, pairs: Mapping[str, str]) -> Iterator[Rename]:
+    for old, new in pairs.items():
+        changes = _iter_changes(document, node_id, {old: new})
+        yield Rename(old, new, tuple(dict.fromkeys(reader for reader, _path, _value in changes)))
+
+
+def _iter_changes(
+    document: Document, node_id: str, pairs: Mapping[str, str]
 ) -> Iterator[tuple[str, Path, Json]]:
-    names: Names = {(node_id, old): (node_id, new)}
-    for node in document.nodes:
+    names: Names = {(node_id, old): (node_id, new) for old, new in pairs.items()}
+    for node in document.nodes if pairs else ():
         data = dict(node.data)
         if node.id != node_id:
             for path, value, _rule in iter_changes(data, rename_references(data, names)):

@@ -79,9 +79,8 @@ def _iter_nodes(document: Document, new: NodeSpec, plan: Replacement) -> Iterato
     for node in document.nodes:
         if node.id == new.id:
             yield new
-        elif plan.renamed:
-            before, after = plan.renamed
-            names: Names = {(new.id, before): (new.id, after)}
+        elif plan.renames:
+            names: Names = {(new.id, each.old): (new.id, each.new) for each in plan.renames}
             yield replace(node, data=rename_references(dict(node.data), names))
         else:
             yield node

@@ -101,7 +101,10 @@ def replacement(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpR
                 for id_, path, value in plan.changes
             ]
         ),
-        "changed": [*dict.fromkeys(titles[id_] for id_, _path, _value in plan.changes)],
+        "renames": [
+            (each.old, each.new, [titles[reader] for reader in each.readers])
+            for each in plan.renames
+        ],
         "kept": [*_list_kept(document, spec, plan, is_pinned=is_pinned)],
         "readers": [titles[reader] for reader in plan.readers],
         "kind_title": gettext(kind.title),
