@@ -50,7 +50,7 @@ def test_exported_documents_open_and_say_what_they_lack():
     ] == []
     assert sum(trial.silent_count for trial in trials) == 0
     for trial in trials:
-        assert trial.report
+        assert trial.report is not None
         missing = {
             (finding.need, finding.name)
             for finding in trial.report.findings
