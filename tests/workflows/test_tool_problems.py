@@ -8,8 +8,10 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.cast import Person
 from workflows.models import Workflow
+from workflows.sandbox.pool import RunnerGone
 from workflows.services import tools
 from workflows.services.catalog import importing
+from workflows.services.editor import code_problems
 from workflows.services.editor.drafts import list_problems, load_draft, replace_draft
 from workflows.services.publishing import find_failing_nodes, publish
 
@@ -132,6 +134,25 @@ def test_code_that_the_runner_cannot_read_is_a_problem_before_it_runs(alice, sou
     assert [text.startswith(message or "-") for text in messages] == ([True] if message else [])
     failing = find_failing_nodes(workflow, document)
     assert [problem.node for problem in failing] == (["c"] if message else [])
+
+
+def test_runner_that_gives_no_answer_is_asked_about_one_node_only(alice, monkeypatch):
+    calls = []
+
+    def give_no_answer(source, language):
+        calls.append(source)
+        raise RunnerGone
+
+    monkeypatch.setattr(code_problems, "find_fault", give_no_answer)
+    nodes = [
+        {"id": name, "data": {"type": "code", "title": name, "outputs": {},
+                              "code": f"class {name}: pass\ndef main(): return {{}}"}}
+        for name in ("a", "b")
+    ]  # fmt: skip
+    workflow = import_nodes(alice, *nodes, end())
+
+    assert find_failing_nodes(workflow, load_draft(workflow)) == []
+    assert len(calls) == 1
 
 
 def test_another_teams_connection_is_no_connection(alice, carol):

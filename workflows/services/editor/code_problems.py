@@ -45,13 +45,23 @@ def list_modules() -> Modules:
 def find_code_problems(document: Document) -> Iterator[Problem]:
     """Yield a warning for each module that is not here, and for each code that can't be read. Runs fail at these nodes."""
     modules = list_modules()
+    yield from _find_faults(document, modules)
     for node in document.nodes:
-        if node.kind == "code" and (fault := _find_fault(node, modules)):
-            message = f"Line {fault.line} of the code: {fault.message}"
-            yield build_warning("code.fault", message, node.id, "code")
         for module in list_missing_modules(node, modules):
             message = f"There is no module {module[:100]} here; the code fails when it imports it"
             yield build_warning("code.module", message, node.id, "code")
+
+
+def _find_faults(document: Document, modules: Modules) -> Iterator[Problem]:
+    """Yield a warning for each code that can't be read, until the runner gives no answer, so that nobody waits for it twice."""
+    for node in document.nodes:
+        try:
+            fault = _find_fault(node, modules) if node.kind == "code" else None
+        except CANNOT_ASK:
+            return
+        if fault is not None:
+            message = f"Line {fault.line} of the code: {fault.message}"
+            yield build_warning("code.fault", message, node.id, "code")
 
 
 def _find_fault(node: NodeSpec, modules: Modules) -> CodeProblem | None:
@@ -78,8 +88,5 @@ def _is_unusual(source: str, language: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _ask_runner(source: str, language: str) -> CodeProblem | None:
-    """Return the fault, if the runner tells one. A program that it can't cope with is not shown to it again and again."""
-    try:
-        return find_fault(source, language)
-    except CANNOT_ASK:
-        return None
+    """Return the fault of a program, if it has one. Only answers are remembered."""
+    return find_fault(source, language)
