@@ -144,7 +144,7 @@ def test_runner_that_gives_no_answer_is_asked_about_one_node_only(alice, monkeyp
         raise RunnerGone
 
     monkeypatch.setattr(code_problems, "find_fault", give_no_answer)
-    nodes = [
+    nodes: list[dict[str, object]] = [
         {"id": name, "data": {"type": "code", "title": name, "outputs": {},
                               "code": f"class {name}: pass\ndef main(): return {{}}"}}
         for name in ("a", "b")
