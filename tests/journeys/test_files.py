@@ -319,7 +319,7 @@ def test_chat_asks_for_the_fields_of_its_start(unwatched: Page, tmp_path: Path):
     inputs.get_by_label("Order number").fill("4711")
     page.get_by_role("button", name="Send").click()
     # The server says what is missing, and nothing is lost.
-    expect(inputs.locator(".field-error")).to_contain_text("Slip is required")
+    expect(inputs.locator(".field-error")).to_have_text("Enter a value for “Slip”")
     expect(message).to_have_value("Where is it?")
     expect(inputs.get_by_label("Order number")).to_have_value("4711")
     look_at(page, "chat-inputs-missing")
