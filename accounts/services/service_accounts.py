@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from accounts.access import Principal, check
 from accounts.errors import InvalidChoice, NotFound
 from accounts.models import ApiKey, ServiceAccount, Team
+from accounts.models.secrets import PAGE_PREFIX
 from accounts.principals import KeyPrincipal
 
 
@@ -45,13 +46,17 @@ def choose_service_account(
     return ServiceAccount.objects.create(team=team, name=name, workflow_id=workflow_id)
 
 
-def list_own_actors(principal: Principal) -> list[str]:
+def list_own_actors(principal: Principal, *, may_do_more: bool = True) -> list[str]:
     """Return the actors under which the principal's rows are stored: of a program, all keys of its service account.
 
-    A program changes its key and stays the same author. A visitor of a public page shares no author with programs.
+    A program changes its key and stays the same author. Public pages act with keys of their own, whose rows are those of
+    visitors. Without ``may_do_more``, keys with a scope that the principal's key lacks are left out.
     """
-    if not isinstance(principal, KeyPrincipal) or principal.visitor:
+    if not isinstance(principal, KeyPrincipal) or principal.visitor or principal.key.is_of_page:
         return [principal.actor]
     account_id = principal.key.service_account_id
-    keys = ApiKey.objects.unscoped().filter(service_account_id=account_id).order_by("pk")
+    keys = ApiKey.objects.unscoped().filter(service_account_id=account_id)
+    keys = keys.exclude(prefix=PAGE_PREFIX).order_by("pk")
+    if not may_do_more:
+        keys = keys.filter(scopes__contained_by=principal.key.scopes)
     return [f"key:{pk}" for pk in keys.values_list("pk", flat=True)]

@@ -11,6 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import AuditEntry
+from accounts.services import issue_key
 from accounts.tenancy import tenant
 from tests.factories.workflows import document, make_run, make_version, make_workflow
 from tests.support.cast import Cast, KeyClient, Person
@@ -178,6 +179,32 @@ def test_key_belongs_to_its_sender(
 
     assert [answer.status_code for answer in answers] == [202, 202]
     assert len({answer.json()["id"] for answer in answers}) == 2
+
+
+def test_answer_is_not_repeated_to_a_key_of_the_program_that_may_do_less(
+    cast: Cast, api_key: Callable[..., KeyClient]
+) -> None:
+    start = start_of_run(cast.alice)
+    strong = api_key(cast.alice)
+    like_it, weak = (
+        KeyClient(
+            *issue_key(
+                principal=cast.alice.principal,
+                team=cast.alice.team,
+                name="second",
+                scopes=scopes,
+                service_account_id=strong.key.service_account_id,
+            )
+        )
+        for scopes in (strong.key.scopes, ["memory:read"])
+    )
+    first = send(strong, start.path, start.body)
+
+    again, refused = send(like_it, start.path, start.body), send(weak, start.path, start.body)
+
+    assert (first.status_code, again.json()["id"]) == (202, first.json()["id"])
+    assert refused.status_code == 403
+    assert first.json()["id"] not in refused.content.decode()
 
 
 def test_refused_request_leaves_its_key_free(cast: Cast, client: Client) -> None:

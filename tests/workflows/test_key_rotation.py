@@ -10,7 +10,7 @@ from accounts.tenancy import tenant
 from memory import services as memory_services
 from memory.core.errors import MemoryFault
 from memory.services.gateway.caller import MemoryCaller
-from tests.factories.workflows import make_workflow
+from tests.factories.workflows import make_version, make_workflow
 from tests.support.cast import Person
 from workflows import selectors
 from workflows.models import Conversation, Feedback, Run
@@ -18,6 +18,8 @@ from workflows.permissions import is_own
 from workflows.services.chat.conversations import open_conversation
 from workflows.services.chat.reading import load_own_ratings
 from workflows.services.idempotency import ClaimedKey, StoredAnswer, claim_key, store_answer
+from workflows.services.public_pages.settings import change_page
+from workflows.services.public_pages.visitors import build_principal, create_visitor
 from workflows.services.runs.feedback import (
     give_feedback,
     load_own_feedback,
@@ -104,3 +106,32 @@ def test_request_that_is_repeated_with_the_new_key_gets_the_first_answer(alice: 
 
     assert claim(new) == StoredAnswer(202, "the first")
     assert isinstance(claim(other), ClaimedKey)
+
+
+def test_visitors_feedback_is_not_the_programs(alice: Person) -> None:
+    """The program and the page share a service account, so the program reads the visitor's run."""
+    workflow = make_workflow(alice)
+    make_version(alice, workflow)
+    page = change_page(alice.principal, workflow=workflow, access="link")
+    visitor = build_principal(page, create_visitor())
+    run = start_run(visitor, workflow=workflow)
+    program = KeyPrincipal(
+        issue_key(
+            principal=alice.principal,
+            team=alice.team,
+            name="app",
+            scopes=[scope for scope in SCOPES if not scope.startswith("memory")],
+            workflow_id=workflow.pk,
+        )[0]
+    )
+
+    with tenant([alice.team.id]):
+        give_feedback(visitor, run, rating=1, text="Good")
+        read = dict(load_own_feedback(program, [run]))
+        give_feedback(program, run, rating=-1)
+        take_feedback_back(program, run)
+        (row,) = Feedback.objects.unscoped().filter(run=run)
+
+    assert program.key.service_account_id == page.api_key.service_account_id
+    assert read == {}
+    assert (row.rating, row.text, row.actor) == (1, "Good", visitor.actor)

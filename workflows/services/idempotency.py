@@ -1,6 +1,7 @@
 """Answer a repeated request with the first answer to it, by the ``Idempotency-Key`` that its sender chose.
 
-A key belongs to its sender and a team; a program stays the same sender when its API key is replaced. It is claimed in the
+A key belongs to its sender and a team; a program stays the same sender when its API key is replaced, but isn't told what
+another one of its API keys was answered that may do more. It is claimed in the
 transaction that does the work, so after a crash the work and the key are either both there or both not. A request that
 meets the key while that transaction is open is refused at once and may be sent again; it is not made to wait, because it
 would hold a thread and a connection meanwhile. The form of a page waits a moment, because a browser shows only the answer
@@ -16,6 +17,7 @@ from django.utils.translation import gettext as _
 from psycopg.errors import LockNotAvailable
 
 from accounts.access import Principal
+from accounts.principals import get_service_account_id
 from accounts.services import list_own_actors
 from accounts.tenancy import tenant
 from workflows.errors import InvalidValue, KeyInUse, KeyReused
@@ -61,8 +63,8 @@ def claim_key(
     after the patience, in milliseconds.
     """
     with tenant([team_id]):
-        actors = list_own_actors(principal)
-        name = f"{team_id} {actors[0]} {key}"
+        actors = list_own_actors(principal, may_do_more=False)
+        name = f"{team_id} {get_service_account_id(principal) or principal.actor} {key}"
         if not _lock(name) and not (patience and _wait_for_lock(name, patience)):
             raise KeyInUse
         rows = IdempotencyKey.objects.unscoped().filter(team_id=team_id, actor__in=actors, key=key)
