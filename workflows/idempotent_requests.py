@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import iscoroutinefunction
 from typing import Any, Final, TypeVar
@@ -99,8 +99,8 @@ def store_first_answer(request: HttpRequest, schema: Any, value: object) -> None
     idempotency.store_answer(claimed, status=202, body=body, object_id=_find_object_id(body))
 
 
-def compute_digest(request: HttpRequest) -> str:
-    """Return the digest of method, address and body; the order of a body's keys doesn't matter.
+def compute_digest(request: HttpRequest, header_names: Iterable[str] = ()) -> str:
+    """Return the digest of method, address, body and these headers; the order of a body's keys doesn't matter.
 
     OpenAI's routes have two addresses, and a client may repeat a request at the other one.
     """
@@ -114,7 +114,10 @@ def compute_digest(request: HttpRequest) -> str:
     address = request.get_full_path()
     if address.startswith(f"{prefix}openai/"):
         address = prefix + address.removeprefix(f"{prefix}openai/")
-    head = f"{request.method} {address}\n".encode()
+    headers = [
+        f"{name}: {request.headers[name]}" for name in header_names if name in request.headers
+    ]
+    head = "\n".join([f"{request.method} {address}", *headers, ""]).encode()
     return hashlib.sha256(head + text).hexdigest()
 
 

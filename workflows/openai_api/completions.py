@@ -48,6 +48,8 @@ CONVERSATION_HEADER: Final = "X-Conversation-Id"
 # Those that Open WebUI forwards if it is told to.
 FORWARDED_USER: Final = "X-OpenWebUI-User-Id"
 FORWARDED_CHAT: Final = "X-OpenWebUI-Chat-Id"
+# The headers that say for whom and with what a run is started.
+CONTEXT_HEADERS: Final = (INPUTS_HEADER, CONVERSATION_HEADER, FORWARDED_USER, FORWARDED_CHAT)
 # How Open WebUI begins what it asks a model besides the conversation, such as a title for it.
 FORWARDED_TASK: Final = "### Task:"
 _INPUT_PREFIX: Final = "inputs."

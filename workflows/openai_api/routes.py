@@ -29,7 +29,12 @@ from workflows.idempotent_requests import (
     compute_digest,
 )
 from workflows.openai_api.answers import AnswerReader
-from workflows.openai_api.completions import CONVERSATION_HEADER, StartedRun, start_completion
+from workflows.openai_api.completions import (
+    CONTEXT_HEADERS,
+    CONVERSATION_HEADER,
+    StartedRun,
+    start_completion,
+)
 from workflows.openai_api.errors import CompletionError
 from workflows.openai_api.models import find_model, list_models, serialize_model
 from workflows.openai_api.responses import build_completion, stream_chunks
@@ -110,7 +115,7 @@ def _start_once(
         team_id, claimed = get_current_team_id(request), None
         key = request.headers.get(HEADER)
         if key is not None:
-            key, digest = idempotency.check_key(key), compute_digest(request)
+            key, digest = idempotency.check_key(key), compute_digest(request, CONTEXT_HEADERS)
             claimed = idempotency.claim_key(principal, team_id, key=key, digest=digest)
         if isinstance(claimed, StoredAnswer):
             return _load_started(principal, claimed), True

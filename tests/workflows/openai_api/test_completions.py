@@ -244,6 +244,26 @@ async def test_same_idempotency_key_gets_the_run_that_it_started(
     assert len(await in_thread(rows, Run, cast.team_a)) == 1
 
 
+@pytest.mark.parametrize(
+    "name", ["X-App-Inputs", "X-Conversation-Id", "X-OpenWebUI-User-Id", "X-OpenWebUI-Chat-Id"]
+)
+async def test_same_idempotency_key_with_other_headers_of_the_call_is_refused(
+    program: Program, echo: Workflow, settings: Any, name: str
+):
+    """They say for whom and with what the run is, as the body does: nobody gets the answer of another person."""
+    settings.OPENAI_FORWARDED_HEADERS = True
+    values = ['{"text": "1"}', '{"text": "2"}'] if name == "X-App-Inputs" else ["ana", "ben"]
+    body = {"model": echo.slug, "messages": [{"role": "user", "content": "Hello?"}]}
+
+    first, again, other = [
+        await program.post(body, {"Idempotency-Key": "one", name: value})
+        for value in (values[0], *values)
+    ]
+
+    assert (first.status_code, again["Idempotent-Replayed"]) == (200, "true")
+    assert other.status_code == 422
+
+
 async def test_same_idempotency_key_streams_the_same_run_again(program: Program, echo: Workflow):
     body = {"model": echo.slug, "messages": [{"role": "user", "content": "Hello?"}], "stream": True}
     first, second = [
