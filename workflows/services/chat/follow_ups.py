@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from asgiref.sync import async_to_sync
+from django.core.cache import cache
 
 from accounts.access import Principal
 from accounts.principals import get_key_id
@@ -35,6 +36,8 @@ from workflows.services.outside_calls import call_outside
 
 MAX_QUESTIONS: Final = 3
 MAX_LENGTH: Final = 200  # characters of a question
+MAX_ATTEMPTS: Final = 3  # for an answer, in ATTEMPT_SECONDS
+ATTEMPT_SECONDS: Final = 3600
 TIMEOUT: Final = 20.0  # seconds, after which nobody waits for a suggestion any more
 _TURNS: Final = 4
 _TURN_LENGTH: Final = 2_000  # characters of a message and of an answer
@@ -64,7 +67,8 @@ def suggest_follow_ups(
     """Return what to ask after an answer that the principal may see; nothing if the workflow doesn't suggest any.
 
     A model is asked for them the first time, outside of the transaction. Without one, after a failure, and as long as
-    there is no answer, they are the workflow's own questions that nobody has asked yet.
+    there is no answer, they are the workflow's own questions that nobody has asked yet. A model that fails or suggests
+    nothing is asked again a few times only, because visitors without an account may ask, too.
     """
     if not offers_follow_ups(features):
         return []
@@ -79,7 +83,7 @@ def _ask_once(principal: Principal, features: Mapping[str, Json], message: Messa
     if not message.answer.strip() or run is None or run.offline:
         return []
     model = _find_model(features, message)
-    if model is None or not has_tokens_left(principal, team_id):
+    if model is None or not has_tokens_left(principal, team_id) or not _count_attempt(message):
         return []
     turns = list(
         Message.objects.unscoped()
@@ -100,6 +104,16 @@ def _ask_once(principal: Principal, features: Mapping[str, Json], message: Messa
         with tenant([team_id]):
             Message.objects.unscoped().filter(pk=message.pk).update(follow_ups=questions)
     return questions
+
+
+def _count_attempt(message: Message) -> bool:
+    """Count that a model is asked about the message. Return False if it was asked often enough."""
+    name = f"follow-ups:{message.pk}"
+    cache.add(name, 0, ATTEMPT_SECONDS)
+    try:
+        return int(cache.incr(name)) <= MAX_ATTEMPTS
+    except ValueError:  # it has just expired
+        return True
 
 
 def _find_model(features: Mapping[str, Json], message: Message) -> _Model | None:

@@ -19,7 +19,7 @@ from tests.workflows.views.conftest import text_of
 from workflows.models import Message, ModelProvider, ModelUsage, Run, Workflow
 from workflows.models.run import RunStatus
 from workflows.services import credentials
-from workflows.services.chat.follow_ups import read_questions
+from workflows.services.chat.follow_ups import MAX_ATTEMPTS, read_questions
 from workflows.services.models.mappings import set_default
 from workflows.services.public_pages.settings import change_page
 from workflows.services.runs.runs import start_run
@@ -152,6 +152,22 @@ def test_model_that_fails_or_says_nothing_useful_is_no_error(
     with within(alice):
         calls = ModelUsage.objects.unscoped().values_list("calls", "failed")
         assert sorted(calls) in ([(1, 0), (1, 1)], [(2, 1)])
+
+
+def test_model_that_suggests_nothing_is_not_asked_each_time(
+    chat: Workflow, program: KeyClient, model: FakeOpenAI
+) -> None:
+    """Whoever opens a page again and again, such as a visitor without an account, would make its team pay."""
+    model.reset()
+    model.script(*[Answer("None:")] * 9)
+    run, other = (answer(KeyPrincipal(program.key), chat) for _ in range(2))
+
+    suggested = [ask(program, run) for _ in range(MAX_ATTEMPTS + 2)]
+    count = len(model.requests)
+    ask(program, other)
+
+    assert suggested == [OWN_QUESTIONS] * (MAX_ATTEMPTS + 2)
+    assert (count, len(model.requests)) == (MAX_ATTEMPTS, MAX_ATTEMPTS + 1)
 
 
 def test_used_up_tokens_leave_the_own_questions(
