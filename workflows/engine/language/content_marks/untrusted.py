@@ -22,7 +22,7 @@ from workflows.engine.language.document import EdgeSpec, Json, NodeSpec, Selecto
 from workflows.engine.language.failure_policy import FAIL_HANDLE, handles_failure
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.templating import list_references
-from workflows.engine.language.variables import CONVERSATION
+from workflows.engine.language.variables import CONVERSATION, SYSTEM
 
 
 # The origins of content, as the memory gate names them.
@@ -34,6 +34,8 @@ _REVIEWED_SCOPES: Final = frozenset({"user", "global"})
 ANSWERS: Final = "sys.answers"
 _VARIABLES: Final = f"{CONVERSATION}."
 _SOURCE: Final = "source"  # the handle behind which a run goes on after a success
+# The names under which the nodes inside a container read its values, if rounds give theirs with an End.
+_ROUND_VALUES: Final = frozenset({"loop", "__scope__"})
 # Follows the id of a node that runs because untrusted content decided so.
 _CHOSEN: Final = "#chosen"
 
@@ -169,7 +171,7 @@ class ContentFlow:
         if kind.execution is not Execution.CONTAINER or marked.isdisjoint(reads):
             return False
         inside = self._graph.list_inside(spec.id)
-        return not marked.isdisjoint(reads - inside - {spec.id})
+        return not marked.isdisjoint(reads - inside - _ROUND_VALUES - {spec.id})
 
     def _list_decided(self, spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
         """Return the marks of the nodes about which a branch or a container decides."""
@@ -186,6 +188,21 @@ class ContentFlow:
         if kind.execution is Execution.CONTAINER and handles_failure(spec.data):
             return self._graph.list_inside(spec.id)
         return frozenset()
+
+    def _list_reads_of(self, spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
+        reads = _collect_reads(spec, kind) | self._list_failing_inside(spec, kind)
+        return reads | _ROUND_VALUES if spec.id in self._containers_with_ends else reads
+
+    def _list_round_values(self, spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
+        """Return the names under which others read what a round gives: of its End, and of the container around it."""
+        if kind.provides_results and spec.parent is not None:
+            return _ROUND_VALUES | {spec.parent}
+        return _ROUND_VALUES if spec.id in self._containers_with_ends else frozenset()
+
+    @cached_property
+    def _containers_with_ends(self) -> frozenset[str]:
+        ends = (spec for spec, kind in self._nodes if kind.provides_results)
+        return frozenset(spec.parent for spec in ends if spec.parent is not None)
 
     @cached_property
     def _behind_failures(self) -> dict[str, frozenset[str]]:
@@ -214,8 +231,9 @@ class ContentFlow:
         return [
             (
                 spec.id,
-                _collect_reads(spec, kind) | self._list_failing_inside(spec, kind),
-                frozenset({spec.id, *map(_get_flow_key, _list_written_variables(spec, kind))}),
+                self._list_reads_of(spec, kind),
+                frozenset({spec.id, *map(_get_flow_key, _list_written_variables(spec, kind))})
+                | self._list_round_values(spec, kind),
             )
             for spec, kind in self._nodes
         ]
@@ -294,9 +312,11 @@ def _iter_selectors(value: Json) -> Iterator[Selector]:
 
 
 def _collect_reads(spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
-    reads = frozenset(map(_get_flow_key, _iter_selectors(spec.data)))
+    defaults = {each.name: each.default for each in kind.fields if each.name not in spec.data}
+    reads = frozenset(map(_get_flow_key, _iter_selectors({**defaults, **spec.data})))
     reads |= {_build_chosen_mark(spec.id)}
-    return reads | {ANSWERS} if kind.reads_answers(spec) else reads
+    # Who reads the earlier turns reads the question after them, too.
+    return reads | {ANSWERS, SYSTEM} if kind.reads_answers(spec) else reads
 
 
 def _list_handles(spec: NodeSpec, kind: AnyKind) -> tuple[str, ...]:
