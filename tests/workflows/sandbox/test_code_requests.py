@@ -172,3 +172,30 @@ def test_outputs_of_code_that_may_send_requests_are_untrusted():
     assert brings("def main():\n    from requests import get")
     assert not brings("def main(requests): return {'r': requests}")
     assert not brings("")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    "code",
+    [
+        "requests = __import__('requests')\ndef main():\n    return {'r': requests.get('http://x.test').text}",
+        "def main():\n    if True: import requests\n    return {'r': requests.get('http://x.test').text}",
+        "x = 1; import requests\ndef main():\n    return {'r': requests.get('http://x.test').text}",
+        "import requests\ndef main():\n    return {'r': requests.get('http://x.test').text}",
+    ],
+)
+async def test_response_marks_the_outputs_however_the_module_is_imported(language: str, code: str):
+    http = Http()
+    coded = node("c", "code", code_language=language, code=code, outputs={"r": {"type": "string"}})
+    made = document([start(), coded, end(r=["c", "r"])], ["start -> c", "c -> end"])
+
+    result = await execute_plan(
+        compile_plan(made, build_kinds()),
+        RunStart(run_id="run", inputs={}),
+        ports(code=CODE, http=http),
+        ListJournal(),
+    )
+
+    # The small interpreter knows no such imports, and then nothing is sent.
+    assert http.requests or result.error
+    assert result.has_untrusted_outputs or not http.requests

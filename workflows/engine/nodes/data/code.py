@@ -46,7 +46,7 @@ _MAIN_DEFINITION: Final = re.compile(r"^(?:async\s+)?def\s+main\s*\(|^main\s*=",
 _JAVASCRIPT_MAIN: Final = re.compile(
     r"\bfunction\s*\*?\s*main\s*\(|\b(?:const|let|var)\s+main\s*=|\bmain\s*=[^=]"
 )
-_REQUESTS: Final = re.compile(r"^[ \t]*(?:import|from)\b.*\brequests\b", re.MULTILINE)
+_REQUESTS: Final = re.compile(r"(?:^|[;:])[ \t]*(?:import|from)\b.*\brequests\b", re.MULTILINE)
 _DEFAULT_SOURCE: Final = 'def main() -> dict:\n    return {"result": ""}\n'
 # The source of a new node that reads a text.
 _TEXT_SOURCE: Final = 'def main(text: str) -> dict:\n    return {"result": text}\n'

@@ -26,13 +26,17 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 
 async def run_code(port: CodePort, request: CodeRequest, ctx: NodeContext) -> CodeResult:
-    """Run the code, and run it again after each of its HTTP requests. Raises CodeFailed for too many."""
+    """Run the code, and run it again after each of its HTTP requests. Raises CodeFailed for too many.
+
+    Its outputs are untrusted from the first request on, however the code has imported the module.
+    """
     result = await port.run(request)
     while result.call is not None:
         if len(request.responses) >= MAX_REQUESTS:
             raise CodeFailed(f"The code sends more than {MAX_REQUESTS} HTTP requests")
         if ctx.ports.http is None:
             raise PortMissing("http")
+        ctx.record_untrusted_keys(["requests"])
         key = f"{ctx.origin.idempotency_key}:{len(request.responses)}"
         response = await _send(ctx.ports.http, result.call, key)
         request = replace(request, responses=(*request.responses, response))
