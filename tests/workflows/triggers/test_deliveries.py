@@ -27,6 +27,7 @@ from workflows.services.triggers.deliveries import (
 )
 from workflows.services.triggers.periodic import DELIVERIES, SCHEDULES
 from workflows.services.triggers.subscriptions import (
+    MAX_SUBSCRIPTIONS,
     list_subscriptions,
     redeliver,
     subscribe,
@@ -412,3 +413,18 @@ def test_worker_that_waits_for_receivers_holds_no_connection(bob, published, rec
 
     assert held == [False, False]
     assert len(receiver.requests) == 2
+
+
+def test_addresses_of_a_workflow_are_limited_in_number(bob, published, receiver):
+    workflow, _version = published
+    other = make_workflow(bob, "Other")
+    own = {"url": receiver.url, "events": ["failed"]}
+    rows = [subscribe(bob.principal, workflow=workflow, **own)[0] for _ in range(MAX_SUBSCRIPTIONS)]
+
+    with pytest.raises(InvalidValue) as refused:
+        subscribe(bob.principal, workflow=workflow, **own)
+    subscribe(bob.principal, workflow=other, **own)
+    unsubscribe(bob.principal, workflow=workflow, subscription=rows[0])
+    subscribe(bob.principal, workflow=workflow, **own)
+
+    assert str(MAX_SUBSCRIPTIONS) in str(refused.value)

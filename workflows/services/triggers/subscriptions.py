@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -10,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.errors import NotFound
+from accounts.models import Team
 from accounts.tenancy import tenant
 from config.encryption.crypto import encrypt
 from workflows import permissions
@@ -18,6 +20,10 @@ from workflows.models import Delivery, DeliveryStatus, RunEnd, RunSubscription, 
 from workflows.services import audit_lines
 from workflows.services.credentials import clean_url
 from workflows.services.triggers.addresses import SECRET_PREFIX
+
+
+# Of a workflow, and for all workflows of a team: each end of a run is a message to all of them.
+MAX_SUBSCRIPTIONS: Final = 20
 
 
 def list_subscriptions(principal: Principal, workflow: Workflow) -> "QuerySet[RunSubscription]":
@@ -66,9 +72,11 @@ def subscribe(
     address = _clean_address(url)
     secret = SECRET_PREFIX + secrets.token_urlsafe(32)
     with tenant([workflow.team_id]):
+        target = None if is_for_team else workflow
+        _check_room(workflow.team_id, target)
         row = RunSubscription.objects.create(
             team_id=workflow.team_id,
-            workflow=None if is_for_team else workflow,
+            workflow=target,
             url=address,
             events=sorted(set(events)),
             sealed_secret=encrypt(secret),
@@ -110,6 +118,15 @@ def _check_change(principal: Principal, workflow: Workflow, subscription: RunSub
     permissions.check_publish(principal, workflow)
     if subscription.workflow_id is None:
         permissions.check_manage(principal, workflow.team_id)
+
+
+def _check_room(team_id: UUID, workflow: Workflow | None) -> None:
+    """Raise InvalidValue if the workflow, or the team for all of them, has all subscriptions that it can have."""
+    Team.objects.select_for_update(no_key=True).get(pk=team_id)  # of two at once, one waits
+    rows = RunSubscription.objects.unscoped().filter(team_id=team_id, workflow=workflow)
+    if rows.count() >= MAX_SUBSCRIPTIONS:
+        message = _("At most %(count)s addresses can be told. Delete one first.")
+        raise InvalidValue(message % {"count": MAX_SUBSCRIPTIONS}, field="url")
 
 
 def _clean_address(url: str) -> str:
