@@ -22,11 +22,14 @@ from config import net
 from tests.factories.workflows import make_workflow, within
 from tests.fakes.serving import serving
 from tests.support.cast import Cast, Person
+from tests.workflows.dify_api.apps import build_chat, publish
+from tests.workflows.views.chat.test_follow_ups import answer
 from workflows.errors import TooManyCallsOutside
 from workflows.llm.presets import find_preset
-from workflows.models import ModelProvider, ProviderModel, ToolConnection
+from workflows.models import ModelProvider, ProviderModel, Run, ToolConnection
 from workflows.services import credentials
 from workflows.services.models import local_servers as model_servers
+from workflows.services.models.mappings import set_default
 from workflows.services.outside_calls import (
     PERSON_CALLS,
     TEAM_CALLS,
@@ -202,6 +205,28 @@ def check_model_by_page(person: Person, url: str) -> Any:
     return post_page(person, "test_model", row.provider_id, row.pk)
 
 
+def end_chat(person: Person, url: str) -> Run:
+    """Return a turn of a chat that has ended, about which the team's model is to suggest what to ask next."""
+    set_default(
+        person.principal,
+        team_id=person.team.pk,
+        provider=make_provider(person, url),
+        model="big",
+    )
+    return answer(person.principal, publish(person, build_chat()))
+
+
+def suggest(person: Person, url: str) -> Any:
+    conversation = end_chat(person, url).conversation
+    assert conversation is not None
+    return person.client.get("/api/v1/suggested-questions", {"conversation_id": conversation.key})
+
+
+def suggest_by_page(person: Person, url: str) -> Any:
+    run = end_chat(person, url)
+    return person.client.get(reverse("workflows:chat_follow_ups", args=[run.pk]))
+
+
 def with_server(page: str, *args: str) -> Callable[[Person, str], Any]:
     """Return what posts to a page of a connection to an MCP server."""
     return lambda person, url: post_page(
@@ -252,6 +277,8 @@ ROUTES: dict[str, Callable[[Person, str], Any]] = {
     "page adds a model": add_model_by_page,
     "page tests a model": check_model_by_page,
     "page drafts a workflow": draft,
+    "api suggests what to ask next": suggest,
+    "page suggests what to ask next": suggest_by_page,
 }
 
 

@@ -94,11 +94,7 @@ def _ask_once(principal: Principal, features: Mapping[str, Json], message: Messa
     owner = CallOwner(
         run.channel, run.workflow_id, get_key_id(principal), message.conversation.subject
     )
-    try:
-        with call_outside(principal, team_id):
-            answer = _ask(model, request, message, owner)
-    except TooManyCallsOutside:
-        return []
+    answer = _ask(principal, model, request, message, owner)
     questions = _select(read_questions(answer), (turn.query for turn in turns))
     if questions:
         with tenant([team_id]):
@@ -163,11 +159,16 @@ def _describe(turns: Iterable[Message]) -> Iterator[dict[str, str]]:
         yield question | answer
 
 
-def _ask(model: _Model, request: ModelRequest, message: Message, owner: CallOwner) -> str:
-    """Return the answer of the model, and count the call; an empty one after a failure."""
+def _ask(
+    principal: Principal, model: _Model, request: ModelRequest, message: Message, owner: CallOwner
+) -> str:
+    """Return the answer of the model, and count the call; an empty one after a failure, or if too many others wait."""
     begin, answer, usage, has_failed = time.monotonic(), "", Usage(), False
     try:
-        answer, usage = async_to_sync(_collect)(model.models, request)
+        with call_outside(principal, message.team_id):
+            answer, usage = async_to_sync(_collect)(model.models, request)
+    except TooManyCallsOutside:
+        return ""
     except (EngineFault, TimeoutError) as error:
         has_failed = True
         log.warning("no_follow_ups", extra={"model": model.name, "error": str(error)})
