@@ -12,6 +12,7 @@ from memory.providers.in_memory import InMemoryProvider
 from tests.support.cases import for_each
 from tests.support.documents import (
     assign,
+    change,
     document,
     end,
     inside,
@@ -118,6 +119,17 @@ def test_what_a_round_leaves_to_the_next_one_is_followed(
 
     assert {"keeps", container.id, "t"} <= marked
     assert has_untrusted_source([tuple(source)], marked)
+
+
+@for_each("source", [["loop", "note"], ["lp", "note"]])
+def test_what_an_assigner_leaves_to_the_next_round_is_followed(source: list[str]) -> None:
+    keeps = template("keeps", "{{ a }}", a=source)
+    body = [keeps, WEB, change("a", ["loop", "note"], "over-write", ["web", "text"])]
+    condition = {**WHILE, "variable_selector": ["lp", "n"]}
+    repeat = node("lp", "loop", condition=condition, initial_vars={"note": "mine", "n": 0})
+    made = path(ASK, *inside(repeat, *body), template("t", "{{ a }}", a=["lp", "output"]))
+
+    assert {"keeps", "lp", "t"} <= found(made)
 
 
 def test_rounds_that_leave_nothing_of_the_web_stay_clean() -> None:

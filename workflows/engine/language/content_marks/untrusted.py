@@ -34,7 +34,7 @@ _REVIEWED_SCOPES: Final = frozenset({"user", "global"})
 ANSWERS: Final = "sys.answers"
 _VARIABLES: Final = f"{CONVERSATION}."
 _SOURCE: Final = "source"  # the handle behind which a run goes on after a success
-# The names under which the nodes inside a container read its values, if rounds give theirs with an End.
+# The names under which the nodes inside a container read and set its values, as xworkflow has them.
 _ROUND_VALUES: Final = frozenset({"loop", "__scope__"})
 # Follows the id of a node that runs because untrusted content decided so.
 _CHOSEN: Final = "#chosen"
@@ -191,18 +191,29 @@ class ContentFlow:
 
     def _list_reads_of(self, spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
         reads = _collect_reads(spec, kind) | self._list_failing_inside(spec, kind)
-        return reads | _ROUND_VALUES if spec.id in self._containers_with_ends else reads
+        return reads | _ROUND_VALUES if spec.id in self._containers_with_values else reads
 
     def _list_round_values(self, spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
         """Return the names under which others read what a round gives: of its End, and of the container around it."""
         if kind.provides_results and spec.parent is not None:
             return _ROUND_VALUES | {spec.parent}
-        return _ROUND_VALUES if spec.id in self._containers_with_ends else frozenset()
+        return _ROUND_VALUES if spec.id in self._containers_with_values else frozenset()
 
     @cached_property
-    def _containers_with_ends(self) -> frozenset[str]:
-        ends = (spec for spec, kind in self._nodes if kind.provides_results)
-        return frozenset(spec.parent for spec in ends if spec.parent is not None)
+    def _containers_with_values(self) -> frozenset[str]:
+        """Return the containers whose rounds end with an End, or whose nodes name the values of rounds themselves."""
+        inside = {
+            spec.parent
+            for spec, kind in self._nodes
+            if spec.parent is not None
+            and (kind.provides_results or not _ROUND_VALUES.isdisjoint(_list_sources(spec)))
+        }
+        return frozenset(
+            spec.id
+            for spec, kind in self._nodes
+            if kind.execution is Execution.CONTAINER
+            and not inside.isdisjoint({spec.id, *self._graph.list_inside(spec.id)})
+        )
 
     @cached_property
     def _behind_failures(self) -> dict[str, frozenset[str]]:
@@ -317,6 +328,11 @@ def _collect_reads(spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
     reads |= {_build_chosen_mark(spec.id)}
     # Who reads the earlier turns reads the question after them, too.
     return reads | {ANSWERS, SYSTEM} if kind.reads_answers(spec) else reads
+
+
+def _list_sources(spec: NodeSpec) -> Iterator[str]:
+    """Yield the first name of every variable that the configuration names, to read it or to set it."""
+    return (selector[0] for selector in _iter_selectors(spec.data))
 
 
 def _list_handles(spec: NodeSpec, kind: AnyKind) -> tuple[str, ...]:
