@@ -17,17 +17,29 @@ def test_pasted_node_lies_where_it_was_wished():
     assert pasted(InMemoryStore(DOCUMENT), 320, 600) == [(320, 600)]
 
 
-def test_pasted_node_covers_no_other():
+def test_pasted_node_leaves_the_room_of_a_run_mark_above_it():
     store = InMemoryStore(DOCUMENT)
 
     first, second = pasted(store, 10, 10), pasted(store, 10, 10)
 
-    # the start node stands at 0, 0 and is 64 high
-    assert first == [(10, 74)]
-    assert second == [(10, 138)]
+    # the start node stands at 0, 0 and is 64 high; 40 lie between, to the next line of the grid
+    assert first == [(10, 106)]
+    assert second == [(10, 210)]
+
+
+def test_pasted_node_leaves_room_beside_it():
+    assert pasted(InMemoryStore(DOCUMENT), -250, 0) == [(-250, 104)]
+    assert pasted(InMemoryStore(DOCUMENT), -272, 0) == [(-272, 0)]
+
+
+def test_pasted_node_leaves_room_below_it():
+    assert pasted(InMemoryStore(DOCUMENT), 0, -70) == [(0, 106)]
+    assert pasted(InMemoryStore(DOCUMENT), 0, -104) == [(0, -104)]
 
 
 def test_pasted_group_keeps_its_distances():
     two = NODE[:-1] + ", {id: b, type: custom, position: {x: 400, y: 40}, data: {type: answer}}]"
 
-    assert pasted(InMemoryStore(DOCUMENT), 10, 10, two) == [(10, 234), (410, 274)]
+    [first, second] = pasted(InMemoryStore(DOCUMENT), 10, 10, two)
+
+    assert (second[0] - first[0], second[1] - first[1]) == (400, 40)

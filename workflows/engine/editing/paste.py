@@ -2,17 +2,19 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from math import ceil
 from typing import Final
 
 from workflows.engine.editing import guards
 from workflows.engine.editing.context import Context, build_markers
 from workflows.engine.editing.edge_completion import complete_edge
 from workflows.engine.editing.errors import build_refusal
-from workflows.engine.editing.layout.extents import compute_frame
+from workflows.engine.editing.layout.extents import Frame, compute_frame
 from workflows.engine.editing.ops import Add, Connect, Op, Paste, Variable
 from workflows.engine.editing.records import UNRANKED, EdgeRecord, Item
 from workflows.engine.editing.references import Names, rename_references
 from workflows.engine.editing.store import AREAS, InMemoryStore, Store, is_root
+from workflows.engine.geometry import GRID
 from workflows.engine.language.containers import CONTENT_MARKERS, list_containers
 from workflows.engine.language.document import Document, Json, Position
 from workflows.engine.language.dsl import load_document, load_tree
@@ -21,9 +23,10 @@ from workflows.engine.language.dsl.versions import DIFY, XWORKFLOW
 
 
 OFFSET: Final = 40.0  # from the original, if no position is given
-STEP: Final = 32.0  # distance of the next attempt further down
 MAX_STEPS: Final = 100
-MARGIN: Final = 8.0
+# Distances from other nodes, the same as of nodes that are added on the page.
+ROOM_BESIDE: Final = 16.0
+ROOM_BELOW: Final = 40.0  # where the mark of a run lies
 
 
 def expand_paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
@@ -95,18 +98,32 @@ def _has_flat_shape(nodes: Json, edges: Json) -> bool:
 def _find_free_shift(
     store: Store, op: Paste, parent: Item | None, outermost_items: list[Item], context: Context
 ) -> Position:
-    """Return by how much to move the outermost items: as requested, and further down if they would cover nodes."""
+    """Return by how much to move the outermost items: as requested, and further down if they would come too near to nodes."""
     x = OFFSET if op.x is None else op.x - min((item.x for item in outermost_items), default=0.0)
     y = OFFSET if op.y is None else op.y - min((item.y for item in outermost_items), default=0.0)
     siblings = store.list_children(parent.id if parent else None)
-    existing = [compute_frame(item, context) for item in siblings if not item.is_note]
+    obstacles = [
+        compute_frame(item, context).grow(ROOM_BESIDE, ROOM_BELOW)
+        for item in siblings
+        if not item.is_note
+    ]
     pasted = [compute_frame(item, context) for item in outermost_items if not item.is_note]
-    for step in range(MAX_STEPS):
-        shift = Position(x, y + step * STEP)
-        frames = [frame.shift(shift.x, shift.y) for frame in pasted]
-        if not any(frame.overlaps(other, MARGIN) for frame in frames for other in existing):
-            return shift
+    down = 0.0
+    for _ in range(MAX_STEPS):
+        frames = [frame.shift(x, y + down) for frame in pasted]
+        missing = _measure_overlap(frames, obstacles)
+        if not missing:
+            return Position(x, y + down)
+        down += ceil(missing / GRID) * GRID
     return Position(x, y)
+
+
+def _measure_overlap(frames: list[Frame], obstacles: list[Frame]) -> float:
+    """Return by how much to move the frames down, at least, until none covers an obstacle that it covers now."""
+    overlaps = (
+        other.bottom - frame.y for frame in frames for other in obstacles if frame.overlaps(other)
+    )
+    return max(overlaps, default=0.0)
 
 
 def _select_items(

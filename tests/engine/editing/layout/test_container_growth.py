@@ -63,7 +63,7 @@ def test_container_grows_around_what_is_pasted_into_it():
         },
     )
 
-    assert size(store, "it") == (580, 156 + 64 + 24)  # below the node that is there
+    assert size(store, "it") == (580, 172 + 64 + 24)  # below the node that is there
 
 
 def test_container_that_has_room_stays_as_it_is():

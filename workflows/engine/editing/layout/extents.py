@@ -36,6 +36,10 @@ class Frame:
     def shift(self, x: float, y: float) -> "Frame":
         return Frame(self.x + x, self.y + y, self.width, self.height)
 
+    def grow(self, x: float, y: float) -> "Frame":
+        """Return the frame with this much more on each side."""
+        return Frame(self.x - x, self.y - y, self.width + 2 * x, self.height + 2 * y)
+
 
 def compute_frame(item: Item, context: Context) -> Frame:
     if item.is_note:
