@@ -104,6 +104,25 @@ def test_connect_and_disconnect_change_the_edges(alice: Person):
     assert ("which", "true", "yes") in ends(workflow)
 
 
+def test_edge_that_has_lost_an_end_is_deleted_on_the_page(alice: Person, vic: Person):
+    loose = {"id": "loose", "source": "start"}
+    source = {**BRANCHES, "edges": [*BRANCHES["edges"], loose]}
+    workflow = make_workflow(alice, source=source)
+
+    before = text_of(alice.client.get(outline(workflow)))
+    seen_by_viewer = text_of(vic.client.get(outline(workflow)))
+    answer = alice.client.post(outline(workflow), {"do": "disconnect", "edge": "loose"})
+
+    sentence = "The edge from “Begin” has no target"
+    assert sentence in before
+    assert 'name="edge" value="loose"' in before
+    assert sentence in seen_by_viewer
+    assert 'name="edge"' not in seen_by_viewer
+    assert answer.status_code == 302
+    assert sentence not in text_of(alice.client.get(outline(workflow)))
+    assert "loose" not in {edge.id for edge in load_draft(workflow).edges}
+
+
 def test_rename_is_undone_and_redone_from_the_page(alice: Person):
     workflow = make_workflow(alice, source=BRANCHES)
 

@@ -26,7 +26,7 @@ from workflows.models import Workflow
 from workflows.services.editing import gestures, undo
 from workflows.services.editing.operation_context import generate_id
 from workflows.services.editor.drafts import list_problems
-from workflows.templatetags.problems import describe_problem
+from workflows.templatetags.problems import describe_problem, list_titles
 from workflows.views.canvas.summaries import LabelledHandle
 from workflows.views.catalog.workflow_page import get_document
 from workflows.views.editor.outline import build_rows, format_handle, get_title, list_handles
@@ -65,7 +65,9 @@ def outline(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     context |= _build_page_context(request, principal, workflow, document) | {
         "node_problems": [
             p for p in problems if p.node and p.node == read_text(request.GET, "node")
-        ]
+        ],
+        "edge_problems": list({p.edge: p for p in problems if p.edge and not p.node}.values()),
+        "titles": list_titles(document, load_kinds()),
     }
     return render(request, "editor/outline/outline.html", context)
 
