@@ -129,6 +129,26 @@ def test_node_of_every_kind_has_a_control_for_every_field(alice, kind):
             assert f'data-key="{part.name}"' in html
 
 
+@pytest.mark.parametrize(("data", "is_open"), [({}, False), ({"source_kind": "run"}, True)])
+def test_details_of_a_written_page_are_folded_until_one_is_set(alice, data, is_open):
+    html = fragment(alice, make_workflow(alice, "Write", document("knowledge-write", **data)))
+
+    [group] = re.findall(r'<details[^>]*data-group="advanced"[^>]*>', html)
+    before, folded = html.split(group, 1)
+    assert ("open" in group) is is_open
+    for name in ("page_title", "page_content", "tags", "source_text"):
+        assert f'data-field="{name}"' in before
+    for name in ("source_title", "source_url", "source_kind", "references", "page_id"):
+        assert f'data-field="{name}"' in folded
+
+
+def test_groups_of_variables_are_switched_like_everything_that_shows_more(alice):
+    html = fragment(alice, make_workflow(alice, "Groups", document("variable-aggregator")))
+
+    [switch] = re.findall(r'<input[^>]*data-key="group_enabled"[^>]*>', html)
+    assert 'role="switch"' in switch
+
+
 class Plugged(NodeKind[Any, Any]):
     """What a plug-in might bring: nobody wrote a template for it."""
 
