@@ -10,7 +10,12 @@ from memory.logic.judgement.forgetting import list_candidates, select_meant
 from memory.logic.judgement.likeness import JudgedFact
 from memory.logic.judgement.operations import Action, KnownFact, Operation
 from memory.logic.judgement.probes import Probes
-from memory.logic.judgement.relating import contradicts, decide_operations, may_concern_known
+from memory.logic.judgement.relating import (
+    contradicts,
+    decide_operations,
+    may_concern_known,
+    may_contradict,
+)
 from memory.logic.judgement.turns import (
     MIN_OF_SPEAKER,
     Clause,
@@ -81,6 +86,8 @@ class Judge:
     def find_contradicting(self, text: str, known_facts: Sequence[KnownFact]) -> list[str]:
         """Return the ids of the known facts that can't be so at the same time as the text."""
         (clause,) = self.judge_texts([text])
+        if not may_contradict(clause):
+            return []
         center = self._probes.center
         return [
             judged_fact.fact.id

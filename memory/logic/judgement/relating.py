@@ -71,8 +71,12 @@ def decide_operations(
 
 def may_concern_known(clause: Clause) -> bool:
     """Return whether any known fact could be forgotten or replaced for the clause, which has to be compared with all then."""
+    if clause.is_forget:
+        return True
+    if _replaces_nothing(clause):
+        return False
     is_change = max(clause.changed, clause.ended) >= MIN_CHANGED
-    if clause.is_forget or is_change or _FAVOURITE.search(clause.text):
+    if is_change or _FAVOURITE.search(clause.text):
         return True
     return float(clause.topics[: len(SINGLE)].max()) >= MIN_OTHER_VALUE_TOPIC
 
@@ -91,9 +95,7 @@ def list_replaced(
     clause: Clause, known_facts: Sequence[JudgedFact], center: Floats
 ) -> tuple[str, ...]:
     """Return the ids of the known facts whose place the clause takes."""
-    if clause.past >= MAX_PAST and clause.changed + clause.ended < MIN_CHANGED:
-        return ()
-    if clause.ended < MIN_SURE_CHANGE and _ALSO.search(clause.text):
+    if _replaces_nothing(clause):
         return ()
     matches = []
     for judgement in known_facts:
@@ -107,6 +109,13 @@ def list_replaced(
         return tuple(target for _likeness, target in matches)
     # Of several values only the one that is meant: the nearest.
     return (max(matches, key=lambda pair: (pair[0].has_word, pair[0].nearness))[1],)
+
+
+def _replaces_nothing(clause: Clause) -> bool:
+    """Return whether the clause tells of the past, or adds to what is known, whatever that is."""
+    if clause.past >= MAX_PAST and clause.changed + clause.ended < MIN_CHANGED:
+        return True
+    return clause.ended < MIN_SURE_CHANGE and _ALSO.search(clause.text) is not None
 
 
 def _replaces(clause: Clause, fact: Clause, likeness: Likeness) -> bool:
@@ -146,6 +155,13 @@ def _ends(clause: Clause, likeness: Likeness, *, same_topic: bool) -> bool:
     if likeness.is_single:
         return same_topic and likeness.nearness >= MIN_VERY_NEAR
     return same_topic and (likeness.nearness >= MIN_NEAR_END or TOPICS[likeness.topic] in SHARED)
+
+
+def may_contradict(clause: Clause) -> bool:
+    """Return whether any fact could contradict the clause, which has to be compared with all then."""
+    if clause.past >= MAX_PAST or _ALSO.search(clause.text):
+        return False
+    return float(clause.topics[: len(SINGLE)].max()) >= MIN_SURE_TOPIC
 
 
 def contradicts(clause: Clause, fact: Clause, center: Floats) -> bool:
