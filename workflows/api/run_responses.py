@@ -57,6 +57,7 @@ def serialize_run(run: Run) -> dict[str, object]:
         "cost": run.cost,
         "attempt": run.attempt_number,
         "request_id": run.request_id,
+        "trace_id": run.trace_id,
         "created_at": run.created_at,
         "started_at": run.started_at,
         "finished_at": run.finished_at,

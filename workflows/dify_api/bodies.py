@@ -34,6 +34,7 @@ class RunBody(Lenient):
     inputs: dict[str, Any]
     response_mode: ResponseMode | None = None
     files: list[FileBody] | None = None
+    trace_id: Any = None  # one that isn't valid is left out, see trace_ids
 
     @property
     def is_streamed(self) -> bool:

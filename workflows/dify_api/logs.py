@@ -61,9 +61,9 @@ def _filter(rows: QuerySet[Run], filters: LogsQuery) -> QuerySet[Run]:
 
 
 def _search(rows: QuerySet[Run], keyword: str) -> QuerySet[Run]:
-    """Look for the text in inputs and outputs, in the id of a run, and in that of its person."""
+    """Look for the text in inputs and outputs, in the ids of a run and of its person, and take a trace id as a whole."""
     escaped = json.dumps(keyword)[1:-1]
-    matches = Q(subject__icontains=keyword)
+    matches = Q(subject__icontains=keyword) | Q(trace_id=keyword)
     for name in ("inputs", "outputs"):
         text = f"{name}_text"
         rows = rows.alias(**{text: Cast(name, TextField())})

@@ -135,7 +135,9 @@ async def _execute_run(execution: RunExecution, context: WorkerContext) -> None:
     claim = execution.claim
     # For every log line of this task.
     structlog.contextvars.bind_contextvars(
-        run=str(claim.run_id), request=claim.row.get("request_id") or None
+        run=str(claim.run_id),
+        request=claim.row.get("request_id") or None,
+        trace=claim.row.get("trace_id") or None,
     )
     whole_run: WholeRun | None = None
     try:
@@ -160,9 +162,9 @@ async def _execute_run(execution: RunExecution, context: WorkerContext) -> None:
         on_lost=execution.lose,
     )
     run = _Attempt(execution, context, prepared, setup, journal, redactor, acting, whole_run)
-    request_id = str(claim.row.get("request_id") or "")
+    request_id, trace_id = (str(claim.row.get(name) or "") for name in ("request_id", "trace_id"))
     try:
-        with open_span("run", run=str(claim.run_id), request=request_id):
+        with open_span("run", run=str(claim.run_id), request=request_id, trace=trace_id):
             await run.execute()
     except asyncio.CancelledError:
         await run.handle_interruption()

@@ -124,6 +124,8 @@ class Run(Personal):
     client_call = VerbatimJSONField(_("call of a client"), null=True, blank=True)
     # The request that started it, as in the log of the web server; that of its parent for a sub-workflow's run.
     request_id = models.CharField(_("request"), max_length=64, blank=True, db_default="")
+    # The id that the caller's own tracing has for the request; that of its parent for a sub-workflow's run.
+    trace_id = models.CharField(_("trace"), max_length=128, blank=True, db_default="")
     # The run whose step started this one as a sub-workflow, and the idempotency key of that step.
     parent = models.ForeignKey(
         "self",

@@ -100,6 +100,9 @@ class RunOut(Schema):
         description="1, and one more for each worker that was lost; waiting and going on is no attempt."
     )
     request_id: str = Field(description="The X-Request-ID of the request that started the run.")
+    trace_id: str = Field(
+        description="The id that the caller's own tracing gave with a call in Dify's form; empty without one."
+    )
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None

@@ -12,6 +12,7 @@ from workflows.dify_api.bodies import ChatBody, CompletionBody, UserBody
 from workflows.dify_api.conversation_rows import leave_unnamed
 from workflows.dify_api.starting import answer_call, to_references
 from workflows.dify_api.stopping import stop_task
+from workflows.dify_api.trace_ids import read_trace_id
 from workflows.idempotent_requests import accept_streamed_idempotency_key
 from workflows.models import Run
 from workflows.models.run import Channel
@@ -29,7 +30,7 @@ async def send_message(request: HttpRequest, body: ChatBody) -> HttpResponseBase
     return await answer_call(
         request,
         partial(open_app, request, CHAT, verb="run"),
-        partial(_start_turn, body=body),
+        partial(_start_turn, body=body, trace_id=read_trace_id(request, body.trace_id)),
         CHAT,
         is_streamed=body.is_streamed,
     )
@@ -42,7 +43,7 @@ async def complete_text(request: HttpRequest, body: CompletionBody) -> HttpRespo
     return await answer_call(
         request,
         partial(open_app, request, COMPLETION, verb="run"),
-        partial(_start_completion, body=body),
+        partial(_start_completion, body=body, trace_id=read_trace_id(request, body.trace_id)),
         COMPLETION,
         is_streamed=body.is_streamed,
     )
@@ -58,7 +59,7 @@ def stop_completion(request: HttpRequest, task_id: str, body: UserBody) -> dict[
     return stop_task(open_app(request, COMPLETION, verb="run"), task_id, body.user)
 
 
-def _start_turn(app: App, *, body: ChatBody) -> Run:
+def _start_turn(app: App, *, body: ChatBody, trace_id: str) -> Run:
     user = read_user(body.user)
     subject = app.find_subject(user)
     key = (body.conversation_id or "").strip()
@@ -83,13 +84,14 @@ def _start_turn(app: App, *, body: ChatBody) -> Run:
         files=to_references(body.files),
         conversation=key or None,
         channel=Channel.DIFY,
+        trace_id=trace_id,
     )
     if not key and body.auto_generate_name is False:
         leave_unnamed(app.principal, run)
     return run
 
 
-def _start_completion(app: App, *, body: CompletionBody) -> Run:
+def _start_completion(app: App, *, body: CompletionBody, trace_id: str) -> Run:
     inputs = body.inputs if body.query is None else {"query": body.query, **body.inputs}
     return start_run(
         app.principal,
@@ -99,4 +101,5 @@ def _start_completion(app: App, *, body: CompletionBody) -> Run:
         inputs=inputs,
         files=to_references(body.files),
         channel=Channel.DIFY,
+        trace_id=trace_id,
     )

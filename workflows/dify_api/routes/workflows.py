@@ -18,6 +18,7 @@ from workflows.dify_api.logs import build_log
 from workflows.dify_api.starting import MEMORY_EVENTS, answer_call, to_references
 from workflows.dify_api.stopping import stop_task
 from workflows.dify_api.streaming.frames import build_stream
+from workflows.dify_api.trace_ids import read_trace_id
 from workflows.engine.language.document import Json
 from workflows.idempotent_requests import accept_streamed_idempotency_key
 from workflows.models import Run, RunEvent
@@ -104,13 +105,15 @@ async def _answer(request: HttpRequest, body: RunBody, pinned: str | None) -> Ht
     return await answer_call(
         request,
         partial(open_app, request, WORKFLOW, verb="run"),
-        partial(_start_run, body=body, pinned=pinned),
+        partial(
+            _start_run, body=body, pinned=pinned, trace_id=read_trace_id(request, body.trace_id)
+        ),
         WORKFLOW,
         is_streamed=body.is_streamed,
     )
 
 
-def _start_run(app: App, *, body: RunBody, pinned: str | None) -> Run:
+def _start_run(app: App, *, body: RunBody, pinned: str | None, trace_id: str) -> Run:
     return start_run(
         app.principal,
         workflow=app.workflow,
@@ -119,4 +122,5 @@ def _start_run(app: App, *, body: RunBody, pinned: str | None) -> Run:
         inputs=body.inputs,
         files=to_references(body.files),
         channel=Channel.DIFY,
+        trace_id=trace_id,
     )

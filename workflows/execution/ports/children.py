@@ -299,6 +299,7 @@ def _build_run(claim: Claim, workflow: Workflow, key: str) -> Run:
         channel=parent["channel"],
         client_call=ClientCall.from_json(parent["client_call"]).build_for_child().dump(),
         request_id=parent["request_id"],
+        trace_id=parent["trace_id"],
         offline=parent["offline"],
         debug={"memory": SANDBOX} if is_dry_run else None,
         queued_at=timezone.now(),

@@ -103,6 +103,7 @@ def _build_run(
         channel=row["channel"],
         client_call=row["client_call"],
         request_id=row["request_id"],
+        trace_id=row["trace_id"],
         offline=row["offline"],
         system=row["system"],
         is_counted=True,  # the whole run is counted, with the steps that it takes over

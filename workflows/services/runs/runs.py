@@ -99,6 +99,7 @@ class RunRequest:
     conversation: Conversation | None = None
     channel: Channel | None = None
     client_call: ClientCall = ORDINARY_CALL
+    trace_id: str = ""
     mocks: Mapping[str, Json] | None = None
     offline: bool = False
     system: Mapping[str, Json] = field(default_factory=dict)
@@ -124,6 +125,7 @@ class RunArguments(TypedDict, total=False):
     conversation: str | None
     channel: Channel | None
     client_call: ClientCall
+    trace_id: str
     mocks: Mapping[str, Json] | None
     offline: bool
     stream: MemoryStream | None
@@ -171,6 +173,7 @@ def check_request(
     conversation: str | None = None,
     channel: Channel | None = None,
     client_call: ClientCall = ORDINARY_CALL,
+    trace_id: str = "",
     mocks: Mapping[str, Json] | None = None,
     offline: bool = False,
     stream: MemoryStream | None = None,
@@ -209,6 +212,7 @@ def check_request(
         conversation=(_open_conversation(principal, request, conversation) if is_stored else None),
         channel=channel,
         client_call=client_call,
+        trace_id=trace_id,
         mocks=mocks,
         offline=offline,
         system={
@@ -242,6 +246,7 @@ def queue_run(principal: Principal, request: RunRequest) -> Run:
             client_call=request.client_call.dump(),
             channel=request.channel or (Channel.API if principal.kind == "key" else Channel.PAGE),
             request_id=get_request_id(),
+            trace_id=request.trace_id,
             inputs=dict(request.inputs),
             mocks=request.mocks,
             offline=request.offline,
