@@ -60,6 +60,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "key.issued": _("created an API key"),
     "key.rotated": _("replaced an API key by a new one"),
     "key.limits_changed": _("changed the limits of an API key"),
+    "key.history_changed": _("changed who keeps the conversations of an API key"),
     "key.revoked": _("revoked an API key"),
     "access.granted": _("granted access"),
     "access.revoked": _("revoked access"),

@@ -161,7 +161,22 @@ class KeyLimitsForm(forms.Form):
         return {name: self.cleaned_data[name] for name in KEY_LIMITS}
 
 
-class KeyForm(KeyLimitsForm):
+class KeyHistoryForm(forms.Form):
+    """Who keeps the conversations of programs for OpenAI's API that use a key."""
+
+    history = forms.ChoiceField(
+        label=_("Who keeps conversations"),
+        choices=HistoryKeeper.choices,
+        initial=HistoryKeeper.REQUEST,
+        required=False,
+        help_text=_("Of programs for OpenAI's API."),
+    )
+
+    def get_history(self) -> str:
+        return self.cleaned_data["history"] or HistoryKeeper.REQUEST
+
+
+class KeyForm(KeyLimitsForm, KeyHistoryForm):
     """A new key: its name, its workflow if it is for one, and a preset of permissions or permissions one by one."""
 
     name = forms.CharField(label=_("Name"), max_length=120)
@@ -190,13 +205,6 @@ class KeyForm(KeyLimitsForm):
         widget=forms.CheckboxSelectMultiple,
         required=False,
         initial=KEY_PRESETS["run"][1],
-    )
-    history = forms.ChoiceField(
-        label=_("Who keeps conversations"),
-        choices=HistoryKeeper.choices,
-        initial=HistoryKeeper.REQUEST,
-        required=False,
-        help_text=_("Of programs for OpenAI's API."),
     )
     days = forms.TypedChoiceField(
         label=_("Expires"),
@@ -259,9 +267,6 @@ class KeyForm(KeyLimitsForm):
     def get_service_account_id(self) -> UUID | None:
         account_id: str = self.cleaned_data["service_account"]
         return UUID(account_id) if account_id else None
-
-    def get_history(self) -> str:
-        return self.cleaned_data["history"] or HistoryKeeper.REQUEST
 
     def get_expires_at(self) -> dt.datetime | None:
         days = self.cleaned_data["days"]

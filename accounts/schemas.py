@@ -137,6 +137,14 @@ class KeyIn(Body):
     )
 
 
+class KeyHistoryIn(Body):
+    model_config = with_example(history="server")
+
+    history: HistoryName = Field(
+        description="who keeps the conversations of programs for OpenAI's API"
+    )
+
+
 class KeyRotationIn(Body):
     model_config = with_example(overlap_hours=24)
 

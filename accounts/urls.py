@@ -34,6 +34,7 @@ urlpatterns = [
     path("team/audit/export/", audit.export, name="export_audit"),
     path("team/keys/", keys.keys, name="keys"),
     path("team/keys/<uuid:key_id>/limits/", keys.limits, name="key_limits"),
+    path("team/keys/<uuid:key_id>/history/", keys.history, name="key_history"),
     path("team/keys/<uuid:key_id>/rotate/", keys.rotate, name="rotate_key"),
     path("team/keys/<uuid:key_id>/revoke/", keys.revoke, name="revoke_key"),
 ]

@@ -169,6 +169,12 @@ def change_key_limits(request: HttpRequest, key_id: UUID, body: schemas.KeyLimit
     return services.change_key_limits(get_principal(request), key_id=key_id, limits=limits)
 
 
+@router.put("/keys/{uuid:key_id}/history", response=schemas.KeyOut)
+def change_key_history(request: HttpRequest, key_id: UUID, body: schemas.KeyHistoryIn) -> ApiKey:
+    """Set who keeps the conversations of programs for OpenAI's API that use an API key, from its next request on."""
+    return services.change_key_history(get_principal(request), key_id=key_id, history=body.history)
+
+
 @router.delete("/keys/{uuid:key_id}", response={204: None})
 def revoke_key(request: HttpRequest, key_id: UUID) -> None:
     """Revoke an API key immediately."""

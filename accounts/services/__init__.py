@@ -11,6 +11,7 @@ from accounts.services.invitations import (
 from accounts.services.key_expiry import list_expiring_keys
 from accounts.services.keys import (
     authenticate_key,
+    change_key_history,
     change_key_limits,
     create_page_key,
     find_key,
@@ -35,6 +36,7 @@ __all__ = [
     "add_to_group",
     "assign_first_team",
     "authenticate_key",
+    "change_key_history",
     "change_key_limits",
     "change_language",
     "change_password",

@@ -155,11 +155,7 @@ def change_key_limits(
     """Set the given limits of a key, which hold from its next request on. None is no limit."""
     _check_limits(limits)
     with tenant(principal.team_ids):
-        key = _find_key(
-            principal, ApiKey.objects.visible_to(principal).select_for_update(no_key=True), key_id
-        )
-        if not key.is_usable():
-            raise InvalidChoice(_("This API key has been revoked or has expired."))
+        key = _lock_usable_key(principal, key_id)
         changed = {name: value for name, value in limits.items() if getattr(key, name) != value}
         for name, value in changed.items():
             setattr(key, name, value)
@@ -167,6 +163,23 @@ def change_key_limits(
             key.save(update_fields=[*changed])
             audit.record_action(
                 principal, key.team_id, "key.limits_changed", f"key:{key.pk}", **changed
+            )
+    return key
+
+
+def change_key_history(principal: Principal, *, key_id: UUID, history: str) -> ApiKey:
+    """Set who keeps the conversations of programs for OpenAI's API that use a key, from its next request on."""
+    if history not in HistoryKeeper.values:
+        raise InvalidChoice(field="history")
+    with tenant(principal.team_ids):
+        key = _lock_usable_key(principal, key_id)
+        if key.is_of_page:
+            raise NotFound
+        if key.history != history:
+            key.history = history
+            key.save(update_fields=["history"])
+            audit.record_action(
+                principal, key.team_id, "key.history_changed", f"key:{key.pk}", history=history
             )
     return key
 
@@ -247,6 +260,15 @@ def _find_key(principal: Principal, rows: QuerySet[ApiKey], key_id: UUID) -> Api
     if key is None:
         raise NotFound
     check(principal, "key.manage", key)
+    return key
+
+
+def _lock_usable_key(principal: Principal, key_id: UUID) -> ApiKey:
+    """Return the locked key. Raises InvalidChoice for one that can't be used any more."""
+    rows = ApiKey.objects.visible_to(principal).select_for_update(no_key=True)
+    key = _find_key(principal, rows, key_id)
+    if not key.is_usable():
+        raise InvalidChoice(_("This API key has been revoked or has expired."))
     return key
 
 

@@ -14,7 +14,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import selectors, services
 from accounts.errors import InvalidChoice
-from accounts.forms import KeyForm, KeyLimitsForm, KeyRotationForm, is_local_path
+from accounts.forms import (
+    KeyForm,
+    KeyHistoryForm,
+    KeyLimitsForm,
+    KeyRotationForm,
+    is_local_path,
+)
 from accounts.models.limits import KEY_LIMITS
 from accounts.principals import get_current_team_id, get_principal
 from accounts.roles import SCOPES, SERVICE_SCOPES
@@ -101,6 +107,25 @@ def limits(request: HttpRequest, key_id: UUID) -> HttpResponse:
             return redirect("accounts:keys")
     status = 422 if form.is_bound else 200
     return render(request, "accounts/key_limits.html", {"key": key, "form": form}, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+def history(request: HttpRequest, key_id: UUID) -> HttpResponse:
+    """Show who keeps the conversations of a key, and change it."""
+    principal = get_principal(request)
+    key = services.find_key(principal, key_id)
+    data = request.POST if request.method == "POST" else None
+    form = KeyHistoryForm(data, initial={"history": key.history})
+    if form.is_valid():
+        try:
+            services.change_key_history(principal, key_id=key_id, history=form.get_history())
+        except InvalidChoice as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, _("Saved."))
+            return redirect("accounts:keys")
+    status = 422 if form.is_bound else 200
+    return render(request, "accounts/key_history.html", {"key": key, "form": form}, status=status)
 
 
 @require_POST

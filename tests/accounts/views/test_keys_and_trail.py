@@ -1,5 +1,7 @@
 """A new key's presets and its way back; the trail without one's own reads; joining with one form."""
 
+from typing import Any
+
 import pytest
 from django.urls import reverse
 
@@ -53,6 +55,33 @@ def test_key_says_who_keeps_the_conversations_on_its_page_and_in_the_api(alice: 
     assert (added.status_code, added.json()["history"], odd.status_code) == (201, "client", 422)
     rows = alice.client.get(keys).json()["items"]
     assert sorted(row["history"] for row in rows) == ["client", "server"]
+
+
+def test_who_keeps_the_conversations_of_a_key_is_changed_on_a_page_and_by_the_api(alice: Person):
+    keys = f"/api/v1/teams/{alice.team.pk}/keys"
+    made = {"name": "shop", "scopes": ["runs:write"]}
+    key = alice.client.post(keys, made, content_type="application/json").json()["id"]
+    page, address = f"/team/keys/{key}/history/", f"/api/v1/keys/{key}/history"
+
+    def change(history: str) -> Any:
+        return alice.client.put(address, {"history": history}, content_type="application/json")
+
+    is_linked = page in alice.client.get(KEYS).content.decode()
+    saved = alice.client.post(page, {"history": "server"})
+    shown = alice.client.get(page).content.decode()
+    changed, again, odd = change("client"), change("client"), change("both")
+    wrong = alice.client.post(page, {"history": "both"})
+    alice.client.delete(f"/api/v1/keys/{key}")
+    late = change("server"), alice.client.post(page, {"history": "server"})
+
+    assert (is_linked, saved.status_code) == (True, 302)
+    assert '<option value="server" selected>' in shown
+    assert [each.json()["history"] for each in (changed, again)] == ["client", "client"]
+    assert (odd.status_code, wrong.status_code) == (422, 422)
+    assert [each.status_code for each in late] == [422, 422]
+    assert [row["history"] for row in alice.client.get(keys).json()["items"]] == ["client"]
+    changes = alice.client.get(TRAIL, {"action": "key.history_changed"}).context["page"].lines
+    assert [line.entry.detail for line in changes] == [{"history": "client"}, {"history": "server"}]
 
 
 @pytest.mark.parametrize(
