@@ -21,7 +21,7 @@ from workflows.mcp_server.questions import can_ask
 from workflows.mcp_server.resources import MARKDOWN, SCHEME, list_page_resources, read_page
 from workflows.mcp_server.tasks import EXTENSION, add_task_handlers, can_poll
 from workflows.mcp_server.tools import Call, Result, ServedTool, build_error
-from workflows.mcp_server.workflow_tools import list_workflow_tools
+from workflows.mcp_server.workflow_tools import find_workflow_tool, list_workflow_tools
 
 
 Json = Any  # JSON
@@ -47,9 +47,7 @@ def build_server(caller: Caller) -> Server[Any]:
         return types.ListToolsResult(tools=[served.tool for served in await _list_tools(caller)])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> Any:  # Result
-        served = next(
-            (each for each in await _list_tools(caller) if each.tool.name == params.name), None
-        )
+        served = await _find_tool(caller, params.name)
         if served is None:
             message = _("There is no tool %(name)s for this API key.") % {"name": params.name}
             raise MCPError(types.INVALID_PARAMS, message)
@@ -107,6 +105,14 @@ async def _list_tools(caller: Caller) -> list[ServedTool]:
     for served in chain(list_memory_tools(caller), workflows):
         tools.setdefault(served.tool.name, served)
     return [*tools.values()]
+
+
+async def _find_tool(caller: Caller, name: str) -> ServedTool | None:
+    """Return one of ``_list_tools`` by its name, without the other ones."""
+    for served in list_memory_tools(caller):
+        if served.tool.name == name:
+            return served
+    return await caller.run(find_workflow_tool, caller, name)
 
 
 def _build_call(caller: Caller, context: Context, params: types.CallToolRequestParams) -> Call:

@@ -17,7 +17,11 @@ from workflows.engine.runtime.events import NodeStateChange
 from workflows.engine.sub_workflows.form import QUERY
 from workflows.execution.events.reader import RUN_FINISHED, follow
 from workflows.execution.events.run_feed import get_run_feed
-from workflows.execution.ports.workflow_tools import describe_workflow
+from workflows.execution.ports.workflow_tools import (
+    describe_workflow,
+    get_tool_name,
+    match_tool_name,
+)
 from workflows.mcp_server.callers import Caller
 from workflows.mcp_server.progress import Progress
 from workflows.mcp_server.questions import store_answers
@@ -42,6 +46,8 @@ from workflows.services.runs.waits import answer_with_message
 
 Json = Any  # JSON
 
+_SCOPES: Final = ("workflows:read", "runs:write", "runs:read")
+_ORDER: Final = ("name", "id")
 MAX_SECONDS: Final = 300.0  # of a call that starts a run; the run goes on
 TASK_SECONDS: Final = 5.0  # after which a client that knows tasks gets one
 MAX_RESULT_SECONDS: Final = 60.0  # of a call that asks for the result of a run
@@ -63,11 +69,24 @@ class _Start:
 
 def list_workflow_tools(caller: Caller) -> list[ServedTool]:
     """Return a tool for each published workflow that the caller may run, and one for the results of runs."""
-    if not caller.allows("workflows:read", "runs:write", "runs:read"):
+    if not caller.allows(*_SCOPES):
         return []
-    workflows = list_published_workflows(caller.principal, caller.team_id, "name", "id")
+    workflows = list_published_workflows(caller.principal, caller.team_id, *_ORDER)
     tools = [_build_tool(workflow) for workflow in workflows]
     return [*tools, _RESULTS] if tools else []
+
+
+def find_workflow_tool(caller: Caller, name: str) -> ServedTool | None:
+    """Return one tool of ``list_workflow_tools`` by its name, without the other workflows."""
+    if not caller.allows(*_SCOPES):
+        return None
+    workflows = list_published_workflows(
+        caller.principal, caller.team_id, *_ORDER, condition=match_tool_name(name)
+    )
+    for workflow in workflows:
+        if get_tool_name(workflow) == name:
+            return _build_tool(workflow)
+    return _RESULTS if name == RESULT_TOOL else None
 
 
 def _build_tool(workflow: Workflow) -> ServedTool:

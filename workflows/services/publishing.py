@@ -1,9 +1,10 @@
 """Publish drafts as numbered versions that never change."""
 
+from typing import Final
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, Q
 
 from accounts.access import Principal
 from accounts.tenancy import tenant
@@ -30,6 +31,9 @@ from workflows.services.runs.document_checks import check_finished
 from workflows.services.tools.callable_workflows import find_call_problems
 from workflows.services.tools.tool_problems import find_tool_problems
 from workflows.services.triggers.activation import activate_triggers
+
+
+_ALL: Final = Q()
 
 
 def publish(
@@ -92,10 +96,12 @@ def publish_version(principal: Principal, *, workflow: Workflow, version: Versio
     return version
 
 
-def list_published_workflows(principal: Principal, team_id: UUID, *order: str) -> list[Workflow]:
+def list_published_workflows(
+    principal: Principal, team_id: UUID, *order: str, condition: Q = _ALL
+) -> list[Workflow]:
     """Return the published workflows of the team that the principal may run, in this order of their fields."""
     rows = Workflow.objects.visible_to(principal).filter(
-        team_id=team_id, published_version__isnull=False, archived_at=None
+        condition, team_id=team_id, published_version__isnull=False, archived_at=None
     )
     rows = rows.select_related("team", "published_version__snapshot").order_by(*order)
     return [workflow for workflow in rows if permissions.may_run(principal, workflow)]
