@@ -48,10 +48,22 @@ CONVERSATION_HEADER: Final = "X-Conversation-Id"
 # Those that Open WebUI forwards if it is told to.
 FORWARDED_USER: Final = "X-OpenWebUI-User-Id"
 FORWARDED_CHAT: Final = "X-OpenWebUI-Chat-Id"
-# The headers that say for whom and with what a run is started.
-CONTEXT_HEADERS: Final = (INPUTS_HEADER, CONVERSATION_HEADER, FORWARDED_USER, FORWARDED_CHAT)
-# How Open WebUI begins what it asks a model besides the conversation, such as a title for it.
-FORWARDED_TASK: Final = "### Task:"
+# A header that a connection of Open WebUI can be given: the name of a task, and empty for a message.
+FORWARDED_TASK: Final = "X-OpenWebUI-Task"
+# The headers that say for whom, with what and for what a run is started.
+CONTEXT_HEADERS: Final = (
+    *(INPUTS_HEADER, CONVERSATION_HEADER),
+    *(FORWARDED_USER, FORWARDED_CHAT, FORWARDED_TASK),
+)
+# How Open WebUI begins what it asks a model besides the conversation: a title for it, tags, questions, a search; an emoji for
+# a message; one answer out of several models'.
+TASK_PROMPTS: Final = (
+    "### Task:",
+    "Your task is to reflect the speaker's likely facial expression",
+    "You have been provided with a set of responses from various models",
+)
+# How the id of a temporary chat begins, of which Open WebUI stores nothing.
+TEMPORARY_CHAT: Final = "local:"
 _INPUT_PREFIX: Final = "inputs."
 
 
@@ -173,19 +185,34 @@ def read_context(
     conversation = metadata.get("conversation_id")
     if conversation is not None and not isinstance(conversation, str):
         raise CompletionError(_("This must be a text."), param="metadata.conversation_id")
-    user, is_task = body.user, False
-    conversation = conversation or request.headers.get(CONVERSATION_HEADER)
+    user, chat = body.user, ForwardedChat()
     if settings.OPENAI_FORWARDED_HEADERS:
         user = user or request.headers.get(FORWARDED_USER)
-        is_task = talk.question.startswith(FORWARDED_TASK)
-        if not is_task:
-            conversation = conversation or request.headers.get(FORWARDED_CHAT)
+        chat = read_forwarded_chat(request, talk)
+    conversation = conversation or request.headers.get(CONVERSATION_HEADER) or chat.id
     if keeper == HistoryKeeper.CLIENT:
         conversation = None
-    elif keeper == HistoryKeeper.SERVER and not conversation and not is_task:
+    elif keeper == HistoryKeeper.SERVER and not conversation and not chat.is_unkept:
         message = _("With this API key the server keeps conversations: send the id of one.")
         raise CompletionError(message, param="metadata.conversation_id")
     return CallContext(user or None, conversation or None, _read_inputs(request, metadata))
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardedChat:
+    """The chat of Open WebUI that a request belongs to. ``is_unkept``: it is a task, or of a chat that nobody stores."""
+
+    id: str | None = None
+    is_unkept: bool = False
+
+
+def read_forwarded_chat(request: HttpRequest, talk: Talk) -> ForwardedChat:
+    """Read the chat that Open WebUI names. Neither a task nor a temporary chat has one whose turn the request would be."""
+    chat = request.headers.get(FORWARDED_CHAT, "")
+    is_task = talk.question.startswith(TASK_PROMPTS) or bool(request.headers.get(FORWARDED_TASK))
+    if is_task or chat.startswith(TEMPORARY_CHAT):
+        return ForwardedChat(is_unkept=True)
+    return ForwardedChat(chat or None)
 
 
 def get_history_keeper(principal: Principal) -> HistoryKeeper:

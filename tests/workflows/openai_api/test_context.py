@@ -6,7 +6,7 @@ import pytest
 from django.test import RequestFactory
 
 from accounts.models import HistoryKeeper
-from workflows.openai_api.completions import FORWARDED_TASK, CallContext, read_context
+from workflows.openai_api.completions import FORWARDED_TASK, TASK_PROMPTS, CallContext, read_context
 from workflows.openai_api.errors import CompletionError
 from workflows.openai_api.messages import read_messages
 from workflows.openai_api.schemas import CompletionIn, MessageIn
@@ -40,8 +40,12 @@ def test_headers_of_open_webui_count_only_if_a_setting_says_so():
         ({}, ("web-ana", "web-chat")),
         ({"user": "ana"}, ("ana", "web-chat")),
         ({"metadata": {"conversation_id": "mine"}}, ("web-ana", "mine")),
-        # A title for the chat is no turn of it.
-        ({"text": f"{FORWARDED_TASK}\nGenerate a title."}, ("web-ana", None)),
+        # A title for the chat is no turn of it, and neither is an emoji or what a header names a task.
+        *(({"text": f"{prompt}\nGo on."}, ("web-ana", None)) for prompt in TASK_PROMPTS),
+        ({"headers": {**FORWARDED, FORWARDED_TASK: "title_generation"}}, ("web-ana", None)),
+        ({"headers": {**FORWARDED, FORWARDED_TASK: ""}}, ("web-ana", "web-chat")),
+        # Nothing of a temporary chat is stored.
+        ({"headers": {**FORWARDED, "X-OpenWebUI-Chat-Id": "local:1"}}, ("web-ana", None)),
     ],
 )
 def test_headers_of_open_webui_name_what_the_body_does_not(
@@ -49,7 +53,7 @@ def test_headers_of_open_webui_name_what_the_body_does_not(
 ):
     settings.OPENAI_FORWARDED_HEADERS = True
 
-    context = read(FORWARDED, **changes)
+    context = read(**{"headers": FORWARDED, **changes})
 
     assert (context.user, context.conversation) == expected
 
@@ -71,5 +75,5 @@ def test_key_lets_the_server_keep_the_conversation_and_needs_its_id(settings: An
 
     assert (refused.value.status, refused.value.param) == (400, "metadata.conversation_id")
     settings.OPENAI_FORWARDED_HEADERS = True
-    title = f"{FORWARDED_TASK}\nGenerate a title."
+    title = f"{TASK_PROMPTS[0]}\nGenerate a title."
     assert read(FORWARDED, title, HistoryKeeper.SERVER).conversation is None
