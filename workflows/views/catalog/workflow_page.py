@@ -20,6 +20,7 @@ from workflows.forms import build_input_fields, build_message_choice
 from workflows.models import Conversation, Feedback, Run, Workflow
 from workflows.models.documents import from_json
 from workflows.samples import SAMPLES_BY_SLUG
+from workflows.services.chat.suggestions import offers_follow_ups
 from workflows.services.chat.wishes_to_forget import (
     NO_WISHES,
     Wishes,
@@ -92,6 +93,7 @@ class PaneTurn:
     urls: TurnUrls | None = None
     last_event: int = 0  # the number of the last event when the page was made
     empty_answers: Sequence[EmptyAnswer] = ()
+    offers_follow_ups: bool = False  # whether what to ask next is loaded below it
 
     @property
     def has_no_memories(self) -> bool:
@@ -197,7 +199,7 @@ def build_pane_context(
         **build_group_context(query, document),
         "people": list_recent_people(principal, workflow),
         "conversation": conversation,
-        "messages_of_conversation": list_pane_turns(principal, workflow, conversation)
+        "messages_of_conversation": list_pane_turns(principal, workflow, document, conversation)
         if conversation
         else [],
         "earlier": selectors.list_recent_conversations(
@@ -273,16 +275,17 @@ def read_memory_stream(data: Mapping[str, str]) -> MemoryStream | None:
 
 
 def list_pane_turns(
-    principal: Principal, workflow: Workflow, conversation: Conversation
+    principal: Principal, workflow: Workflow, document: Document, conversation: Conversation
 ) -> list[PaneTurn]:
     """Return the last turns, built from runs: a pending run has no message yet, and a failed run never gets one."""
     runs = Run.objects.visible_to(principal).filter(conversation=conversation)
-    return build_pane_turns(principal, workflow, list(reversed(runs[:MAX_TURNS])))
+    return build_pane_turns(principal, workflow, document, list(reversed(runs[:MAX_TURNS])))
 
 
 def build_pane_turns(
-    principal: Principal, workflow: Workflow, runs: Sequence[Run]
+    principal: Principal, workflow: Workflow, document: Document, runs: Sequence[Run]
 ) -> list[PaneTurn]:
+    """Build the turns of these runs, the newest last. ``document`` is the one that the page shows."""
     can_edit = permissions.may_edit(principal, workflow)
     end_texts = list_failure_texts(can_edit=can_edit)
     titles = load_failed_titles(principal, runs)
@@ -303,6 +306,7 @@ def build_pane_turns(
     citations = load_citations(principal, runs)
     linked_files = load_linked_files(principal, [texts[run.pk][0] for run in runs])
     empty_answers = load_empty_answers(principal, runs)
+    newest = runs[-1] if runs and offers_follow_ups(document.features) else None
     return [
         PaneTurn(
             run_id=run.pk,
@@ -331,6 +335,7 @@ def build_pane_turns(
             urls=MemberChatUrls(workflow.pk).get_turn(run.pk),
             last_event=run.last_seq,
             empty_answers=empty_answers.get(run.pk, ()),
+            offers_follow_ups=run is newest,
         )
         for run, linked in zip(runs, linked_files, strict=True)
     ]

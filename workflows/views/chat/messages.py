@@ -96,7 +96,7 @@ def _send(
     if (
         answered_run is None
     ):  # otherwise the turn is on the page already, and its stream shows the rest
-        (turn,) = build_pane_turns(principal, workflow, [run])
+        (turn,) = build_pane_turns(principal, workflow, document, [run])
         html = render_to_string("chat/_pane_turn.html", {"turn": turn}, request)
     html += render_to_string(
         "chat/_pane_conversation_field.html",

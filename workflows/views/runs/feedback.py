@@ -8,7 +8,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from workflows import memory_app, permissions
+from workflows.models.documents import from_json
 from workflows.models.run import Run, RunStatus
+from workflows.services.chat.suggestions import offers_follow_ups
 from workflows.services.chat.wishes_to_forget import find_wishes
 from workflows.services.files.linked import load_linked_files
 from workflows.services.runs.citations import load_citations
@@ -68,6 +70,7 @@ def show_answer_note(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "pauses": find_pauses(list_memory_events(principal, run)) if memory_app.is_on() else None,
         "empty_answers": load_empty_answers(principal, [run]).get(run.pk, ()),
         "urls": MemberChatUrls(run.workflow_id).get_turn(run.pk),
+        "offers_follow_ups": offers_follow_ups(from_json(run.snapshot.document).features),
     }
     return render(request, "chat/_ended_answer.html", context)
 

@@ -1,6 +1,7 @@
 """What to ask after an answer: made by the team's model once, by the workflow's own questions where there is none."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.utils import timezone
 
 from accounts.principals import KeyPrincipal
 from accounts.tenancy import tenant
-from tests.factories.workflows import within
+from tests.factories.workflows import make_workflow, within
 from tests.fakes.openai_server import Answer, Failure, FakeOpenAI
 from tests.support.cases import for_each
 from tests.support.cast import Cast, KeyClient, Person
@@ -79,9 +80,8 @@ def answer(
     **more: Any,
 ) -> Run:
     """A turn that has ended with this answer."""
-    return end(
-        start_run(principal, workflow=workflow, query=query, version="published", **more), text
-    )
+    more = {"version": "published", **more}
+    return end(start_run(principal, workflow=workflow, query=query, **more), text)
 
 
 def end(run: Run, text: str = "A drink.") -> Run:
@@ -242,6 +242,40 @@ def test_chat_that_suggests_nothing_loads_nothing(alice: Person, model: FakeOpen
     assert "follow-ups" not in turn
     assert (shown.status_code, shown.content.strip()) == (200, b"")
     assert model.requests == []
+
+
+def test_editor_loads_them_below_the_newest_answer_of_a_draft(
+    cast: Cast, model: FakeOpenAI
+) -> None:
+    chat = make_workflow(cast.alice, source=build_chat())
+    first = answer(cast.alice.principal, chat, version="draft")
+    assert first.conversation is not None
+    key, page = first.conversation.key, reverse("workflows:detail", args=[chat.pk])
+    second = answer(cast.alice.principal, chat, "And coffee?", conversation=key, version="draft")
+    address = reverse("workflows:chat_follow_ups", args=[second.pk])
+
+    pane = text_of(cast.alice.client.get(page, {"conversation": key}))
+    ended = text_of(cast.alice.client.get(reverse("workflows:run_answer_note", args=[second.pk])))
+    shown = text_of(cast.alice.client.get(address))
+
+    assert pane.count('class="follow-ups"') == 1
+    assert address in pane
+    assert re.search(
+        rf'id="follow-ups-{second.pk}"\s+hx-swap-oob="true"\s+hx-get="{address}"', ended
+    )
+    assert [f'data-say="{question}"' in shown for question in QUESTIONS] == [True] * 3
+
+
+def test_editor_keeps_their_place_while_an_answer_comes(alice: Person) -> None:
+    chat = make_workflow(alice, source=build_chat())
+    data = {"query": "What is tea?"}
+    said = reverse("workflows:say", args=[chat.pk])
+    turn = text_of(alice.client.post(said, data, headers={"HX-Request": "true"}))
+    with within(alice):
+        run = Run.objects.unscoped().get()
+
+    assert f'id="follow-ups-{run.pk}"' in turn
+    assert reverse("workflows:chat_follow_ups", args=[run.pk]) not in turn
 
 
 def test_visitor_of_a_public_page_is_shown_them_and_no_other(
