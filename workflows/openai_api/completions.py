@@ -52,8 +52,11 @@ FORWARDED_CHAT: Final = "X-OpenWebUI-Chat-Id"
 FORWARDED_TASK: Final = "X-OpenWebUI-Task"
 # The headers that say for whom, with what and for what a run is started.
 CONTEXT_HEADERS: Final = (
-    *(INPUTS_HEADER, CONVERSATION_HEADER),
-    *(FORWARDED_USER, FORWARDED_CHAT, FORWARDED_TASK),
+    INPUTS_HEADER,
+    CONVERSATION_HEADER,
+    FORWARDED_USER,
+    FORWARDED_CHAT,
+    FORWARDED_TASK,
 )
 # How Open WebUI begins what it asks a model besides the conversation: a title for it, tags, questions, a search; an emoji for
 # a message; one answer out of several models'.
