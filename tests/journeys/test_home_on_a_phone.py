@@ -14,6 +14,7 @@ pytestmark = pytest.mark.browser
 
 ASK: dict[str, Any] = node("ask", "human-input", "Ask", 320, 0, form_content="Fine?", timeout=1, timeout_unit="day",
                            user_actions=[{"id": "ok", "title": "OK", "button_style": "primary"}])  # fmt: skip
+NAME = "Holiday requests of everybody in the sales team"
 NODES = [
     node("start", "start", "Start", 0, 0, variables=[]),
     ASK,
@@ -22,7 +23,7 @@ NODES = [
 DOCUMENT = {
     "version": "0.6.0",
     "kind": "app",
-    "app": {"name": "Holiday request", "mode": "workflow"},
+    "app": {"name": NAME, "mode": "workflow"},
     "workflow": {"graph": {"nodes": NODES, "edges": [edge("start", "ask"), edge("ask", "end", "ok")]}},
 }  # fmt: skip
 TOPS = """() => [...document.querySelectorAll(".home section")].filter((part) => part.checkVisibility())
@@ -38,7 +39,7 @@ def test_what_needs_attention_comes_first_on_a_phone(signed_in: Page):
     workflow = store_workflow(page, DOCUMENT)
     change(page, f"workflows/{workflow}/runs", {"version": "draft", "inputs": {}})
 
-    question = page.get_by_role("link", name="Holiday request Waiting for you")
+    question = page.get_by_role("link", name=f"{NAME} Waiting for you")
 
     def is_asked() -> bool:
         page.goto("/")
@@ -47,3 +48,5 @@ def test_what_needs_attention_comes_first_on_a_phone(signed_in: Page):
     until(page, is_asked)
     assert page.evaluate(TOPS)[:2] == ["attention-title", "usage-title"]
     expect(question).to_be_in_viewport()
+    name = question.get_by_text(NAME)
+    assert name.evaluate("name => name.scrollWidth <= name.clientWidth")  # it isn't cut
