@@ -302,6 +302,11 @@ def test_problem_leads_to_its_field(editor: Page) -> None:
     editor.evaluate("mnemoflow.editor.emit('open', {id: 'end', field: 'outputs.0.value_selector'})")
 
     expect(editor.locator("[data-field=outputs] .insp-variable")).to_be_focused()
+    # The field is highlighted as long as somebody is in it.
+    pointed_at = editor.locator(".is-pointed-at")
+    expect(pointed_at).to_have_attribute("data-field", "outputs")
+    editor.keyboard.press("Tab")
+    expect(pointed_at).to_have_count(0)
 
 
 def test_slash_after_a_problem_that_is_pressed_twice_is_typed(editor: Page) -> None:

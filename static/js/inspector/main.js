@@ -1,6 +1,6 @@
 // The panel at the right shows the selected node, keeps its form in step with all edits, and leads to its fields.
 
-import { ROOT } from "../editor/graph_queries.js";
+import { ROOT, getNodeName } from "../editor/graph_queries.js";
 import { isNarrow } from "../editor/panels.js";
 import { t } from "../common/translations.js";
 import * as code from "./code.js";
@@ -283,9 +283,13 @@ class Inspector {
     this.root.scrollTop = 0;
   }
 
+  #getNodeTitle(id) {
+    return this.editor.model.nodes.has(id) ? getNodeName(this.editor, id) : null;
+  }
+
   #setUpNode() {
     const { current, editor } = this;
-    this.variables = new Variables(current.sources);
+    this.variables = new Variables(current.sources, (id) => this.#getNodeTitle(id));
     this.form = new Form({
       editor,
       root: this.root.querySelector("[data-form]"),
@@ -383,7 +387,7 @@ class Inspector {
     const blocks = collectBlocks(page);
     this.current = values;
     this.form.receive(values.data, values.shown, values.revision);
-    this.variables = new Variables(values.sources);
+    this.variables = new Variables(values.sources, (id) => this.#getNodeTitle(id));
     if (this.#isForeign) this.#mergeFields(page, blocks);
     this.form.showPendingValues();
     this.#isForeign = false;

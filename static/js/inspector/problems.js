@@ -13,6 +13,8 @@ const REMOVERS = "[data-row=remove], [data-metadata-remove]";
 const FOCUSABLE = "input:not([type=hidden]), select, textarea, .insp-variable, button";
 
 export class Problems {
+  #pointedAt = null; // the field that is highlighted
+
   constructor(inspector) {
     this.inspector = inspector;
     this.#watchRows(inspector.root);
@@ -53,9 +55,22 @@ export class Problems {
     for (let element = target.parentElement; element; element = element.parentElement) if (element.tagName === "DETAILS") element.open = true;
     if (!keepFocus) target.focus({ preventScroll: true });
     target.scrollIntoView({ block: "center" });
-    const block = target.closest(".insp-field");
-    block?.classList.add("is-pointed-at");
-    setTimeout(() => block?.classList.remove("is-pointed-at"), 1600);
+    this.#pointAt(target.closest(".insp-field"));
+  }
+
+  /** Highlight a field until somebody leaves it or goes to another; if nobody is in it, for a moment. */
+  #pointAt(block) {
+    this.#unpoint();
+    if (!block) return;
+    this.#pointedAt = block;
+    block.classList.add("is-pointed-at");
+    if (!block.contains(document.activeElement)) return setTimeout(() => this.#pointedAt === block && this.#unpoint(), 1600);
+    block.addEventListener("focusout", () => this.#pointedAt === block && this.#unpoint(), { once: true });
+  }
+
+  #unpoint() {
+    this.#pointedAt?.classList.remove("is-pointed-at");
+    this.#pointedAt = null;
   }
 
   #showProblem({ severity, message, field, is_empty: isEmpty }) {

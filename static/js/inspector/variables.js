@@ -9,8 +9,12 @@ const NUMBERS = new Set(["number", "integer", "float"]);
 export const SPECIAL = new Set(["context", "histories", "query", "url"]);
 
 export class Variables {
-  constructor(sources) {
+  #getNodeTitle;
+
+  /** `getNodeTitle` returns the title of a node by its id; it is asked for nodes whose variables can't be used here. */
+  constructor(sources, getNodeTitle = () => null) {
     this.sources = sources;
+    this.#getNodeTitle = getNodeTitle;
     this.#index();
   }
 
@@ -38,7 +42,7 @@ export class Variables {
 
   /** Return the title of a node or group of variables by its id, also if it can't be used here. */
   getTitle(head) {
-    return this.#heads.get(head)?.title ?? null;
+    return this.#heads.get(head)?.title ?? this.#getNodeTitle(head);
   }
 
   knowsHead(head) {
@@ -76,7 +80,7 @@ export function paintVariable(button, variables) {
   const selector = parseJson(button.dataset.value, []) ?? [];
   const match = selector.length ? variables.find(selector) : null;
   const label = button.dataset.label;
-  button.replaceChildren(...(selector.length ? createLabels(selector, match) : [createPlaceholder()]));
+  button.replaceChildren(...(selector.length ? createLabels(selector, match, variables.getTitle(selector[0])) : [createPlaceholder()]));
   button.classList.toggle("is-empty", selector.length === 0);
   button.classList.toggle("is-unknown", selector.length > 0 && !match);
   const name = selector.length ? selector.join(".") : t("Not set");
@@ -116,8 +120,8 @@ function flatten(variables) {
   return variables.flatMap((variable) => [variable, ...flatten(variable.parts)]);
 }
 
-function createLabels(selector, match) {
-  const head = createSpan("insp-variable-head", match ? match.source.title : selector[0]);
+function createLabels(selector, match, title) {
+  const head = createSpan("insp-variable-head", match?.source.title ?? title ?? selector[0]);
   const name = createSpan("insp-variable-name", selector.slice(1).join("."));
   const type = match && !match.isOpen ? [createSpan("insp-type", match.variable.type)] : [];
   if (match) head.dataset.family = match.source.family;
