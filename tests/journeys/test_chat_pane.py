@@ -243,3 +243,26 @@ def test_message_that_reaches_no_server_is_kept_and_the_person_is_told(unwatched
     page.context.set_offline(False)
     box.press("Enter")
     expect(page.locator(".bubble-me")).to_have_text([re.compile("My bicycle is green.")])
+
+
+def test_questions_to_ask_next_stand_below_the_newest_answer_and_go_with_one_click(
+    signed_in: Page,
+):
+    page = signed_in
+    questions = ["With pepper?", "With bread?"]
+    features = {
+        "suggested_questions": questions,
+        "suggested_questions_after_answer": {"enabled": True},
+    }
+    workflow = {**ANSWERS_IN_MARKDOWN["workflow"], "features": features}
+    import_workflow(page, {**ANSWERS_IN_MARKDOWN, "workflow": workflow})
+    offered = page.locator("#chat-log .follow-ups [data-say]:visible")
+
+    say(page, "How do I cook it?")
+    expect(offered).to_have_text(questions)
+    offered.first.click()
+    expect(page.locator("#chat-log .bubble-me")).to_have_text(["How do I cook it?", questions[0]])
+
+    expect(offered).to_have_text(questions[1:])
+    page.reload()
+    expect(offered).to_have_text(questions[1:])
