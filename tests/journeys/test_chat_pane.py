@@ -31,7 +31,7 @@ What you **need**, as [the book](https://example.com/book) has it:
 stir()
 ```
 """
-ANSWERS_IN_MARKDOWN = {
+ANSWERS_IN_MARKDOWN: dict[str, Any] = {
     "version": "0.6.0",
     "kind": "app",
     "app": {"name": "Soup", "mode": "advanced-chat"},
