@@ -5,10 +5,12 @@ The id of a model is the short name of its workflow, which is unique in the team
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
@@ -20,6 +22,7 @@ from workflows.services.publishing import list_published_workflows
 
 MAX_DIGITS = 10  # of a version's number
 MAX_NAMED = 5  # models in the message about an unknown one
+_ORDER: Final = ("slug", "id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +36,31 @@ class SelectedModel:
 
 def list_models(principal: Principal, team_id: UUID) -> list[Workflow]:
     """Return the published workflows that the principal may run, by their short names."""
-    return list_published_workflows(principal, team_id, "slug", "id")
+    return list_published_workflows(principal, team_id, *_ORDER)
 
 
 def find_model(principal: Principal, team_id: UUID, model_id: str) -> SelectedModel:
     """Return the workflow and version of a model's id. Raises ModelNotFound, which names the models that there are."""
     name, _at, pin = model_id.strip().partition("@")
-    models = list_models(principal, team_id)
-    workflow = next((each for each in models if name in (get_id(each), str(each.pk))), None)
+    workflow = _find_workflow(principal, team_id, name)
     if workflow is None or workflow.published_version is None:
-        raise ModelNotFound(_describe_missing(model_id, models))
+        raise ModelNotFound(_describe_missing(model_id, list_models(principal, team_id)))
     version = _find_version(principal, workflow, pin) if pin else workflow.published_version
     if version is None:
         message = _("The model %(name)s has no version %(pin)s.")
         raise ModelNotFound(message % {"name": name, "pin": pin})
     return SelectedModel(model_id, workflow, version)
+
+
+def _find_workflow(principal: Principal, team_id: UUID, name: str) -> Workflow | None:
+    """Return the published workflow with this short name or id, without the documents of the others."""
+    if "\0" in name:
+        return None  # which PostgreSQL takes in no text
+    condition = Q(slug=name)
+    with suppress(ValueError):
+        condition |= Q(pk=UUID(name))
+    models = list_published_workflows(principal, team_id, *_ORDER, condition=condition)
+    return next((each for each in models if name in (get_id(each), str(each.pk))), None)
 
 
 def get_id(workflow: Workflow) -> str:

@@ -1,6 +1,8 @@
 """Models: which workflows a key lists, and what their ids pin."""
 
 from collections.abc import Callable
+from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -75,3 +77,34 @@ def test_ids_pin_versions_by_number_and_by_note(cast: Cast, api_key: Callable[..
     assert list(map(find, ids)) == [2, 1, 2, 1, 2, None, None, None]
     assert key.get(f"{ROOT}/echo@1").json()["id"] == "echo@1"
     assert key.get(f"{ROOT}/echo@3").status_code == 404
+
+
+def test_model_is_found_without_the_documents_of_the_others(
+    cast: Cast, api_key: Callable[..., KeyClient], django_assert_num_queries: Any
+):
+    workflows = [make_workflow(cast.alice, name) for name in ("Echo", "Echo two", "Echo three")]
+    for workflow in workflows:
+        make_version(cast.alice, workflow)
+    principal = KeyPrincipal(api_key(cast.alice).key)
+
+    for model_id in (workflows[1].slug, str(workflows[1].pk)):
+        with tenant([cast.team_a.pk]), django_assert_num_queries(1) as seen:
+            model = find_model(principal, cast.team_a.pk, model_id)
+
+        assert model.workflow == workflows[1]
+        (query,) = seen.captured_queries
+        assert f"'{model_id}'" in query["sql"] or workflows[1].pk.hex in query["sql"]
+
+
+@pytest.mark.parametrize("model_id", ["", "\0", "other", "echo\0", "a" * 200, str(UUID(int=0))])
+def test_model_that_is_not_there_names_those_that_are(
+    cast: Cast, api_key: Callable[..., KeyClient], model_id: str
+):
+    make_version(cast.alice, make_workflow(cast.alice, "Echo"))
+    principal = KeyPrincipal(api_key(cast.alice).key)
+
+    with (
+        tenant([cast.team_a.pk]),
+        pytest.raises(ModelNotFound, match="Models of this API key: echo"),
+    ):
+        find_model(principal, cast.team_a.pk, model_id)

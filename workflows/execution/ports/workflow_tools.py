@@ -110,6 +110,8 @@ def get_tool_name(workflow: Workflow) -> str:
 
 def match_tool_name(name: str) -> Q:
     """Return the condition for the few workflows of which one may have this name as a tool (``get_tool_name``)."""
+    if not _TOOL_NAME.fullmatch(name):
+        return Q(pk__in=())
     condition = Q(slug=name)
     if made := _MADE_NAME.fullmatch(name):
         condition |= Q(pk__endswith=made[1])
