@@ -329,7 +329,6 @@ EXCEPTIONS = {
     "workflows/services/models/connecting.py": "run_test: threads of local_servers call it, too; its callers open the door",
     "workflows/services/tools/listing.py": "fetch_document: its caller opens the door",
     "workflows/services/catalog/drafting.py": "_ask: its caller opens the door",
-    "workflows/services/chat/follow_ups.py": "_ask: its caller opens the door",
     "workflows/services/samples/node_trials.py": "a command of the tests of samples, which no request calls",
     "memory/providers/http/provider.py": "memory.routing opens the door for whoever calls a provider that is outside",
 }
