@@ -40,13 +40,13 @@ DIES = "import os\n\ndef test_dies():\n    os._exit(9)\n"
 ELEVEN = "import pytest\n\n@pytest.mark.parametrize('n', range(11))\ndef test_fails(n):\n    assert n < 0\n"
 
 
-def run(folder: Path, source: str, *phases: Phase) -> Result:
+def run(folder: Path, source: str, *phases: Phase, plugins: str = "pytest_timeout") -> Result:
     (folder / "pytest.ini").write_text(CONFIG)
     (folder / "test_planted.py").write_text(source)
     arguments = ["-p", "no:randomly", "-p", "no:cacheprovider"]
     environment = {name: "" for name in os.environ if name.startswith("PYTEST")}
-    # To load all plug-ins takes seconds, and the planted tests need one.
-    environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "pytest_timeout"}
+    # To load all plug-ins takes seconds, and the planted tests need few.
+    environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": plugins}
     return Run(
         phases or (Phase("parallel", "planted", 0, (folder,)),),
         arguments,

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import pytest
 
+from tests.phases.workers import Forks
+
 
 PHASE: Final = "TEST_PHASE"  # the environment variable with the name of the phase; without it all tests are selected
 RECORD: Final = "TEST_RECORD"  # … with the file that gets a line for each event
@@ -52,8 +54,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_configure(config: pytest.Config) -> None:
     record = os.environ.get(RECORD)
-    is_worker = hasattr(config, "workerinput")
-    if record and not is_worker:
+    if hasattr(config, "workerinput"):
+        return
+    config.pluginmanager.register(Forks(), "forks of the phase")
+    if record:
         config.pluginmanager.register(Recorder(Path(record)), "recorder of the phase")
 
 

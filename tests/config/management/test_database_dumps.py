@@ -17,8 +17,13 @@ from tests.support.cast import Cast
 from tests.support.database import database_name, worker_name
 
 
-OWNER = f"restoring_owner_{worker_name()}"
-TARGET = f"restored_{worker_name()}"
+def name_owner() -> str:
+    return f"restoring_owner_{worker_name()}"
+
+
+def name_target() -> str:
+    return f"restored_{worker_name()}"
+
 
 HAS_VECTOR = "select 1 from pg_available_extensions where name = 'vector'"
 LIST_TABLES = "select tablename from pg_tables where schemaname = 'public' order by 1"
@@ -49,19 +54,19 @@ def url_of(role: str, database: str) -> str:
 @pytest.fixture
 def target() -> Iterator[str]:
     """An empty database of a role that is no superuser, with the default privileges of an installation."""
-    names = {"owner": sql.Identifier(OWNER), "target": sql.Identifier(TARGET)}
+    names = {"owner": sql.Identifier(name_owner()), "target": sql.Identifier(name_target())}
     with psycopg.connect(servers.postgres().build_url(), autocommit=True) as connection:
         connection.execute(sql.SQL("drop database if exists {target}").format(**names))
         connection.execute(sql.SQL("drop role if exists {owner}").format(**names))
         connection.execute(sql.SQL("create role {owner} login").format(**names))
         connection.execute(sql.SQL("create database {target} owner {owner}").format(**names))
-        with psycopg.connect(url_of(OWNER, TARGET), autocommit=True) as owner:
+        with psycopg.connect(url_of(name_owner(), name_target()), autocommit=True) as owner:
             for grant in grant_default_privileges():
                 owner.execute(grant)
-        with psycopg.connect(url_of("postgres", TARGET), autocommit=True) as superuser:
+        with psycopg.connect(url_of("postgres", name_target()), autocommit=True) as superuser:
             if superuser.execute(HAS_VECTOR).fetchone():
                 superuser.execute("create extension vector")
-        yield url_of(OWNER, TARGET)
+        yield url_of(name_owner(), name_target())
         connection.execute(sql.SQL("drop database {target} with (force)").format(**names))
         connection.execute(sql.SQL("drop role {owner}").format(**names))
 
@@ -91,11 +96,11 @@ def test_restored_database_equals_the_original_and_its_owner_finds_runs(
     dumped = dump_database(url_of("postgres", database_name()), file)
     restored = restore_database(target, file)
 
-    assert describe(url_of("postgres", TARGET)) == original
+    assert describe(url_of("postgres", name_target())) == original
     assert original["rows"]["workflows_run"] == (1,)
     assert ("accounts_auditentry", "UPDATE") not in original[LIST_RIGHTS]
     assert (dumped, file.stat().st_mode & 0o777) == (restored, 0o600)
-    with psycopg.connect(url_of("mnemoflow_app", TARGET)) as app:
+    with psycopg.connect(url_of("mnemoflow_app", name_target())) as app:
         found = app.execute("select execution_team_of(%s)", [run.pk]).fetchone()
         hidden = app.execute("select count(*) from workflows_run").fetchone()
     assert (found, hidden) == ((cast.alice.team.pk,), (0,))
@@ -120,7 +125,7 @@ def test_dump_that_is_cut_off_restores_nothing(cast: Cast, tmp_path: Path, targe
     with pytest.raises(DumpFailed):
         restore_database(target, file)
 
-    assert describe(url_of("postgres", TARGET))["rows"] == {}
+    assert describe(url_of("postgres", name_target()))["rows"] == {}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -137,12 +142,14 @@ def test_database_with_tables_is_not_restored_into(cast: Cast, tmp_path: Path):
 def test_dump_with_embeddings_asks_for_pgvector(cast: Cast, tmp_path: Path, target: str):
     file = tmp_path / "mnemoflow.dump"
     dump_database(url_of("postgres", database_name()), file)
-    with psycopg.connect(url_of("postgres", TARGET), autocommit=True) as superuser:
+    with psycopg.connect(url_of("postgres", name_target()), autocommit=True) as superuser:
         if not superuser.execute(HAS_VECTOR).fetchone():
             pytest.skip("this PostgreSQL has no pgvector, so its dumps have no embeddings")
         superuser.execute("drop extension vector")
 
-    with pytest.raises(DumpFailed, match=f"in the database {TARGET}: create extension vector"):
+    with pytest.raises(
+        DumpFailed, match=f"in the database {name_target()}: create extension vector"
+    ):
         restore_database(target, file)
 
 

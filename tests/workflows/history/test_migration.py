@@ -26,7 +26,7 @@ from tests.workflows.history.made import id_of
 
 pytestmark = pytest.mark.slow
 
-DATABASE, OWNER = f"test_upgrade_{os.getpid()}", "upgrade_owner"
+DATABASE, OWNER = "test_upgrade", "upgrade_owner"
 NOW = datetime.now(UTC)
 AGES = {"new": 0.0, "old": 40.0, "ancient": 400.0}
 RUN_TABLES = (
