@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from typing import Any, ClassVar, NoReturn, Protocol, Self, TypeVar
 from uuid import UUID
@@ -29,6 +29,7 @@ from config.ids import uuid7
 APP_ROLE = "mnemoflow_app"
 TEAMS_SETTING = "mnemoflow.team_ids"
 LOOKUP_SETTING = "mnemoflow.lookup"
+SET_LOCALLY = "SELECT set_config(%s, %s, true)"
 
 # The ``workflow_lookup`` of models that are no part of workflows, such as memberships and memories.
 OUTSIDE_WORKFLOWS = "-"
@@ -142,7 +143,7 @@ def fetch_each(
         connection = connections[using].connection
         with connection.pipeline():
             for key in keys:
-                connection.execute("SELECT set_config(%s, %s, true)", [LOOKUP_SETTING, key])
+                connection.execute(SET_LOCALLY, [LOOKUP_SETTING, key])
                 cursors[key] = connection.execute(statement, [key])
         return {key: cursor.fetchall() for key, cursor in cursors.items()}
 
@@ -314,27 +315,31 @@ def _apply_teams(value: str, outer_value: str, *, using: str) -> AbstractContext
 
 @contextmanager
 def _apply_setting(name: str, value: str, *, using: str) -> Iterator[None]:
-    outermost = not connections[using].in_atomic_block
-    with transaction.atomic(using=using):
-        outer_value = "" if outermost else _get_stored_settings(using).get(name, "")
-        _write_setting(name, value, using)
+    connection: Any = connections[using]  # Any: Django's type doesn't know our backend
+    outer_value = _read_current_setting(name, using)
+    is_transaction = connection.get_autocommit()  # whose end clears set_config
+    settings = _get_stored_settings(using)
+    with ExitStack() as stack:
+        if is_transaction:
+            stack.enter_context(transaction.atomic(using=using))
+            _write_setting(name, value, using)
+        else:
+            with connection.sending_with_savepoint(SET_LOCALLY, [name, value]):
+                stack.enter_context(transaction.atomic(using=using))
+            settings[name] = value
         try:
             yield
-        except BaseException:
-            # The rollback to the savepoint undoes set_config; only the copy in Python has to be restored.
-            _get_stored_settings(using)[name] = outer_value
-            raise
-        if outermost or connections[using].needs_rollback:
-            _get_stored_settings(using)[name] = (
-                outer_value  # the end of the transaction clears set_config
-            )
-        else:
-            _write_setting(name, outer_value, using)
+        finally:
+            settings[name] = outer_value  # before work after the commit begins a transaction
+        # Otherwise, the rollback to the savepoint undoes set_config.
+        if not is_transaction and not connection.needs_rollback:
+            with connection.sending_with_savepoint(SET_LOCALLY, [name, outer_value]):
+                stack.close()
 
 
 def _write_setting(name: str, value: str, using: str) -> None:
     with connections[using].cursor() as cursor:
-        cursor.execute("SELECT set_config(%s, %s, true)", [name, value])
+        cursor.execute(SET_LOCALLY, [name, value])
     _get_stored_settings(using)[name] = value
 
 

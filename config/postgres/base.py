@@ -1,6 +1,8 @@
 """The database backend. Django imports ``DatabaseWrapper`` from here by the name ENGINE in the settings."""
 
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg
@@ -11,9 +13,50 @@ from psycopg_pool import PoolTimeout
 BUSY_TIMEOUT: Final = 10.0  # seconds that a request waits for a connection of a busy pool
 _PROBE_TIMEOUT: Final = 1
 
+Statement = tuple[str, Sequence[str]]  # with its parameters
+
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Waits long for a connection of a busy pool, but fails at once if the server doesn't accept connections."""
+    """Waits long for a connection of a busy pool, but fails at once if the server doesn't accept connections.
+
+    It can also send a statement in one message with a savepoint.
+    """
+
+    _companion: Statement | None = None
+
+    @contextmanager
+    def sending_with_savepoint(self, statement: str, params: Sequence[str]) -> Iterator[None]:
+        """Send the statement together with the savepoint that is opened or released in the block.
+
+        The savepoint contains it: a rollback to the savepoint undoes it. If there is no savepoint, it is sent alone.
+        """
+        self._companion = statement, params
+        try:
+            yield
+            if self._companion:
+                self._execute_together([self._companion])
+        finally:
+            self._companion = None
+
+    def _savepoint(self, sid: str) -> None:
+        self._execute_together([(self.ops.savepoint_create_sql(sid), ()), *self._take_companion()])
+
+    def _savepoint_commit(self, sid: str) -> None:
+        self._execute_together([*self._take_companion(), (self.ops.savepoint_commit_sql(sid), ())])
+
+    def _take_companion(self) -> list[Statement]:
+        companion, self._companion = self._companion, None
+        return [companion] if companion else []
+
+    def _execute_together(self, statements: Sequence[Statement]) -> None:
+        """Execute the statements in one round trip. A log of queries shows each of them."""
+        with self.cursor() as cursor:
+            if self.queries_logged:
+                for statement, params in statements:
+                    cursor.execute(statement, params)
+            else:
+                message = "; ".join(statement for statement, _ in statements)
+                cursor.execute(message, [value for _, params in statements for value in params])
 
     def get_new_connection(
         self, conn_params: dict[str, Any]
