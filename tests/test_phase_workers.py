@@ -17,6 +17,7 @@ from tests.test_phases import DIES, PASSES, run
 TELLS = """
 import json, os, pytest
 from pathlib import Path
+import tests.phases.plugin  # as a test of the phases does
 
 def tell(word, pid):
     with Path(__file__).with_name("told.jsonl").open("a") as file:

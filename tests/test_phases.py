@@ -17,7 +17,7 @@ from tests.phases.report import Result, describe_result
 from tests.phases.run import Run, find_places
 
 
-CONFIG = "[pytest]\nmarkers =\n    browser\n    alone\n    timed\n    nightly\ntimeout = 5\n"
+CONFIG = "[pytest]\nmarkers =\n    browser\n    alone\n    timed\n    nightly\ntimeout = 5\nfilterwarnings = error\n"
 PASSES = "def test_passes():\n    pass\n"
 FAILS = "def test_fails():\n    assert 1 + 1 == 3\n"
 FAILS_AT_FIRST = """

@@ -17,6 +17,8 @@ import pytest
 
 # What execnet gives to a process of its own: the program comes on standard input.
 PROGRAM: Final = "import sys;exec(eval(sys.stdin.readline()))"
+# A worker gets it as an argument, and pytest warns if a plug-in that it is to load is there already, as it is because of tests.
+PLUGIN: Final = "tests.phases.plugin"
 
 
 class Loader:
@@ -67,6 +69,7 @@ def become_worker(mine: tuple[int, int], ends: Sequence[tuple[int, int]]) -> Non
     for number, end in enumerate(mine):
         os.dup2(end, number)
     close([end for pair in ends for end in pair])
+    sys.modules.pop(PLUGIN, None)
     exec(PROGRAM, {"__name__": "__main__"})
 
 
