@@ -22,31 +22,34 @@ class DatabaseWrapper(base.DatabaseWrapper):
     It can also send a statement in one message with a savepoint.
     """
 
-    _companion: Statement | None = None
-
     @contextmanager
     def sending_with_savepoint(self, statement: str, params: Sequence[str]) -> Iterator[None]:
         """Send the statement together with the savepoint that is opened or released in the block.
 
         The savepoint contains it: a rollback to the savepoint undoes it. If there is no savepoint, it is sent alone.
         """
-        self._companion = statement, params
+        waiting = [(statement, params)]
+
+        def send(*others: Statement, is_first: bool) -> None:
+            taken = [waiting.pop()] if waiting else []
+            self._execute_together([*taken, *others] if is_first else [*others, *taken])
+
+        def open_savepoint(sid: str) -> None:
+            send((self.ops.savepoint_create_sql(sid), ()), is_first=False)
+
+        def release_savepoint(sid: str) -> None:
+            send((self.ops.savepoint_commit_sql(sid), ()), is_first=True)
+
+        # Other savepoints are Django's own.
+        methods = {"_savepoint": open_savepoint, "_savepoint_commit": release_savepoint}
+        vars(self).update(methods)
         try:
             yield
-            if self._companion:
-                self._execute_together([self._companion])
+            if waiting:
+                send(is_first=True)
         finally:
-            self._companion = None
-
-    def _savepoint(self, sid: str) -> None:
-        self._execute_together([(self.ops.savepoint_create_sql(sid), ()), *self._take_companion()])
-
-    def _savepoint_commit(self, sid: str) -> None:
-        self._execute_together([*self._take_companion(), (self.ops.savepoint_commit_sql(sid), ())])
-
-    def _take_companion(self) -> list[Statement]:
-        companion, self._companion = self._companion, None
-        return [companion] if companion else []
+            for name in methods:
+                del vars(self)[name]
 
     def _execute_together(self, statements: Sequence[Statement]) -> None:
         """Execute the statements in one round trip. A log of queries shows each of them."""
