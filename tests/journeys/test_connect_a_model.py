@@ -82,6 +82,8 @@ def press_here(_page: Page, target: Locator) -> None:
 
 def is_found(page: Page) -> bool:
     """The page gives a server two seconds to answer, which may be little on a busy machine."""
+    address = page.url
+    page.goto("about:blank")  # so that the answer isn't that to a request of the page before
     with page.expect_response("**/models/local/") as answer:
-        page.reload()
+        page.goto(address)
     return "local-server" in answer.value.text()
