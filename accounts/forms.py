@@ -162,7 +162,7 @@ class KeyLimitsForm(forms.Form):
 
 
 class KeyHistoryForm(forms.Form):
-    """Who keeps the conversations of programs for OpenAI's API that use a key."""
+    """Chooses who keeps the conversations of programs for OpenAI's API that use a key."""
 
     history = forms.ChoiceField(
         label=_("Who keeps conversations"),

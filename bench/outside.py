@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count, cycle, islice
+from itertools import count, cycle, islice, pairwise
 from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
@@ -184,7 +184,7 @@ def measure(
 
 @dataclass(frozen=True)
 class Job:
-    """What a person or a monitor does again and again, with a pause in seconds between, after a delay."""
+    """A person or a monitor does this again and again, with a pause in seconds between, after a delay."""
 
     act: Callable[[int], None]
     pause: float
@@ -372,11 +372,7 @@ def _build_chat(provider: str) -> dict[str, Any]:
         "id": "answer",
         "data": {"type": "answer", "title": "Answer", "answer": "{{#ask.text#}}"},
     }
-    edges = [
-        {"id": "1", "source": "start", "target": "ask"},
-        {"id": "2", "source": "ask", "target": "answer"},
-    ]
-    return {"version": "0.1.0", "nodes": [start, ask, answer], "edges": edges}
+    return _connect_nodes(start, ask, answer)
 
 
 def _build_document(outside: str) -> dict[str, Any]:
@@ -396,11 +392,16 @@ def _build_document(outside: str) -> dict[str, Any]:
         },
     }
     end = {"id": "end", "data": {"type": "end", "title": "End", "outputs": []}}
+    return _connect_nodes(start, ask, end)
+
+
+def _connect_nodes(*nodes: dict[str, Any]) -> dict[str, Any]:
+    """Return the workflow that goes from each node to the next."""
     edges = [
-        {"id": "1", "source": "start", "target": "ask"},
-        {"id": "2", "source": "ask", "target": "end"},
+        {"id": str(number), "source": one["id"], "target": other["id"]}
+        for number, (one, other) in enumerate(pairwise(nodes), 1)
     ]
-    return {"version": "0.1.0", "nodes": [start, ask, end], "edges": edges}
+    return {"version": "0.1.0", "nodes": [*nodes], "edges": edges}
 
 
 if __name__ == "__main__":

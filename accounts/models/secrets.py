@@ -22,7 +22,7 @@ HASH_LENGTH = 64  # hexadecimal digits of a SHA-256 hash
 
 
 class HistoryKeeper(models.TextChoices):
-    """Who keeps the conversations of programs for OpenAI's API that use a key."""
+    """Says who keeps the conversations of programs for OpenAI's API that use a key."""
 
     REQUEST = "request", _("As each request says")
     CLIENT = "client", _("The program: an id of a conversation is ignored")

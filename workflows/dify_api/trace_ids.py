@@ -23,8 +23,8 @@ _PARENT: Final = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[
 
 def read_trace_id(request: HttpRequest, of_body: Json = None) -> str:
     """Return the caller's trace id, or an empty text."""
-    given = request.headers.get(HEADER) or request.GET.get(FIELD) or of_body
-    if given:
-        return given if isinstance(given, str) and _VALID.fullmatch(given) else ""
+    trace_id = request.headers.get(HEADER) or request.GET.get(FIELD) or of_body
+    if trace_id:
+        return trace_id if isinstance(trace_id, str) and _VALID.fullmatch(trace_id) else ""
     parent = _PARENT.fullmatch(request.headers.get(TRACEPARENT, ""))
     return parent[1] if parent else ""

@@ -25,7 +25,7 @@ RELATIVE_IMPORT: Final = "."
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a program is made of: the modules that it needs, and the names of its kinds of parts, such as ClassDef."""
+    """A program consists of these: the modules that it needs, and the names of its kinds of parts, such as ClassDef."""
 
     imports: tuple[str, ...]
     parts: frozenset[str] | None  # None if the parser of this Python doesn't read the program

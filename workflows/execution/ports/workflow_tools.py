@@ -113,6 +113,6 @@ def match_tool_name(name: str) -> Q:
     if not _TOOL_NAME.fullmatch(name):
         return Q(pk__in=())
     condition = Q(slug=name)
-    if made := _MADE_NAME.fullmatch(name):
-        condition |= Q(pk__endswith=made[1])
+    if match := _MADE_NAME.fullmatch(name):
+        condition |= Q(pk__endswith=match[1])
     return condition

@@ -82,11 +82,11 @@ def find_public_asker(wait: RunWait) -> Workflow | None:
 
 def answer_linked_wait(token: str, *, values: Mapping[str, Json], action: str = "") -> RunWait:
     """Answer the question of a link. Raises as ``answer_wait`` does, without the name of a person who was faster."""
-    found = find_linked_wait(token)
+    linked = find_linked_wait(token)
     _team_id, _wait_id, address = read_signed_wait(token)
-    with tenant([found.team_id]):
+    with tenant([linked.team_id]):
         actor = f"{EMAIL}{address}" if address else BY_LINK
-        wait = store_answer(found.run_id, found.pk, values, action, actor)
+        wait = store_answer(linked.run_id, linked.pk, values, action, actor)
         # The trail holds no addresses of people without an account.
         audit.record(
             team_id=wait.team_id,

@@ -60,9 +60,9 @@ VersionChoice = Literal["published", "draft"]
 
 @dataclass(frozen=True)
 class InputMarks:
-    """What a run that is started again, or in part, knows of its inputs from the run before it.
+    """A run that is started again, or in part, knows this of its inputs from the run before it.
 
-    Whether they, or that it began, came from outside, and the words of memories in them.
+    It is whether they, or that it began, came from outside, and the words of memories in them.
     """
 
     has_untrusted_inputs: bool = False

@@ -134,9 +134,9 @@ def build_setting_rows(report: ImportReport, titles: Titles) -> list[Row]:
 
 
 def group_problems(
-    report: ImportReport, titles: Titles, whole: str
+    report: ImportReport, titles: Titles, other_title: str
 ) -> tuple[list[NodeProblems], int]:
-    """Return the problems by node, and how many there are. ``whole`` is the title of those of no node."""
+    """Return the problems by node, and how many there are. ``other_title`` stands above those of no node."""
     places = {place for finding in report.findings for place in finding.places}
     problems = [
         problem
@@ -148,7 +148,9 @@ def group_problems(
         group = groups.setdefault(problem.node or "", {})
         group.setdefault((problem.message, problem.field), problem)
     grouped = [
-        NodeProblems(node, (titles.get(node) or node) if node else whole, tuple(group.values()))
+        NodeProblems(
+            node, (titles.get(node) or node) if node else other_title, tuple(group.values())
+        )
         for node, group in groups.items()
     ]
     return grouped, len(problems)

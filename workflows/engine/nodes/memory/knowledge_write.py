@@ -206,7 +206,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
         ]
         events += [
             build_quarantined_event(entry, ctx.node_id, config.scope, name)
-            for entry, name in written.held
+            for entry, name in written.quarantined
         ]
         outputs = written.build_outputs()
         if refusals:
@@ -220,7 +220,7 @@ class Written:
 
     pages: Sequence[Mapping[str, Json]] = ()
     entries: Sequence[MemoryHit] = ()
-    held: Sequence[tuple[MemoryHit, str]] = ()
+    quarantined: Sequence[tuple[MemoryHit, str]] = ()
     source: str = ""
     compiled: int = 0
 
@@ -276,8 +276,8 @@ async def _ingest(
     result = await wiki.maintain_wiki(**address, action="ingest", arguments=arguments)
     data: Mapping[str, Any] = result.data  # as ``maintain_wiki`` describes it
     title = str(data["source"]["title"])
-    held = [(entry, title) for entry in result.held]
-    return Written(data["pages"], result.entries, held, str(data["source"]["id"]))
+    quarantined = [(entry, title) for entry in result.held]
+    return Written(data["pages"], result.entries, quarantined, str(data["source"]["id"]))
 
 
 def _collect_results(results: Sequence[StoredPage]) -> Written:
@@ -303,7 +303,7 @@ async def _refuse_secrets(
     source_fields = {f"source_{name}": value for name, value in (source or {}).items()}
     if field := await find_field_with_secret(ctx, source_fields):
         return [], None, [refuse_secret(ctx, config.scope, field)]
-    kept: list[dict[str, Json]] = []
+    accepted: list[dict[str, Json]] = []
     refusals: list[tuple[MemoryKeptOut, str]] = []
     for index, draft in enumerate(drafts):
         is_configured = bool(config.page_title) and index == 0
@@ -315,8 +315,8 @@ async def _refuse_secrets(
         if field := await find_field_with_secret(ctx, fields):
             refusals.append(refuse_secret(ctx, config.scope, field))
         else:
-            kept.append(draft)
-    return kept, source, refusals
+            accepted.append(draft)
+    return accepted, source, refusals
 
 
 def _build_source(prepared: Prepared, ctx: NodeContext) -> dict[str, Json] | None:

@@ -88,9 +88,9 @@ def _build_option(tool: CatalogTool, is_selected: bool) -> ToolOption:
 def _iter_rows(tool: CatalogTool | None, stored: Mapping[str, Json]) -> Iterator[ArgumentRow]:
     parameters = tool.tool.spec.parameters if tool is not None else {}
     properties = parameters.get("properties")
-    known = properties if isinstance(properties, Mapping) else {}
+    rules = properties if isinstance(properties, Mapping) else {}
     required = parameters.get("required") or ()
-    for name, rule in known.items():
+    for name, rule in rules.items():
         schema = rule if isinstance(rule, Mapping) else {}
         yield ArgumentRow(
             name,
@@ -100,7 +100,7 @@ def _iter_rows(tool: CatalogTool | None, stored: Mapping[str, Json]) -> Iterator
             is_required=name in required,
         )
     for name in stored:
-        if name not in known:
+        if name not in rules:
             yield ArgumentRow(name, _show(stored[name]), is_unknown=tool is not None)
 
 

@@ -87,7 +87,7 @@ def build_other_changes(
         for event in changes
         if event.name == MemoryForgotten.name and event.data.get("count")
     ]
-    asked = [
+    suggestions = [
         _build_forgotten({**event.data, "count": len(event.data.get("entries") or ())}, titles)
         for event in changes
         if event.name == MemoryForgetAsked.name
@@ -98,7 +98,12 @@ def build_other_changes(
         if event.name == MemoryKeptOut.name and PAUSED not in event.data.get("reasons", ())
     ]
     former = [row for event in changes for row in _list_former(event, titles)]
-    return {"forgotten": forgotten, "asked": asked, "former": former, "rejected": rejected}
+    return {
+        "forgotten": forgotten,
+        "to_forget": suggestions,
+        "former": former,
+        "rejected": rejected,
+    }
 
 
 def _list_former(event: RunEvent, titles: Mapping[str, str]) -> Iterator[FormerMemory]:
