@@ -1,10 +1,12 @@
 """The form of the workflow's settings: its name, the opening of a chat, and its variables."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from workflows import memory_app
 from workflows.engine.files.rules import DEFAULT_COUNT, read_message_rules
@@ -12,10 +14,10 @@ from workflows.engine.language.document import Document, Json, VariableSpec
 from workflows.engine.language.validation.features import find_feature_problems
 from workflows.engine.language.validation.variables import CONVERSATION_TYPES, ENVIRONMENT_TYPES
 from workflows.engine.language.values import ValueType
-from workflows.engine.nodes.memory.citations import shows_citations
+from workflows.engine.nodes.memory.citations import CITATIONS, shows_citations
 from workflows.models import Workflow
 from workflows.models.documents import is_secret
-from workflows.services.chat.suggestions import offers_follow_ups
+from workflows.services.chat.suggestions import FOLLOW_UPS, offers_follow_ups
 
 
 # What the feature for files of messages is set to when it is switched on.
@@ -36,6 +38,18 @@ class VariableArea:
     types: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class FeatureSwitch:
+    """Switches a feature of a chat on or off. ``defaults`` are its settings when it is switched on."""
+
+    id: str  # of the element
+    feature: str
+    title: Promise
+    help: Promise
+    is_on: bool
+    defaults: Mapping[str, Json] = field(default_factory=dict)
+
+
 def build_workflow_form(workflow: Workflow, document: Document) -> dict[str, Any]:
     """Build the context of the form, without the values of secret variables."""
     features = document.features
@@ -43,11 +57,8 @@ def build_workflow_form(workflow: Workflow, document: Document) -> dict[str, Any
     return {
         "opening": opening if isinstance(opening, str) else "",
         "questions": [*map(str, questions)] if isinstance(questions, list) else [],
-        "takes_files": read_message_rules(features) is not None,
-        "file_defaults": FILE_DEFAULTS,
         "not_offered": [*find_feature_problems(document)],
-        "shows_citations": shows_citations(document),
-        "offers_follow_ups": offers_follow_ups(features),
+        "switches": _list_switches(document),
         "areas": (
             VariableArea(
                 "environment",
@@ -66,6 +77,40 @@ def build_workflow_form(workflow: Workflow, document: Document) -> dict[str, Any
         "learning": _describe_learning(workflow),
         "tool_url": reverse("workflows:tool_settings", args=[workflow.pk]),
     }
+
+
+def _list_switches(document: Document) -> tuple[FeatureSwitch, ...]:
+    features = document.features
+    return (
+        FeatureSwitch(
+            "f-follow-ups",
+            FOLLOW_UPS,
+            _("Suggested questions after an answer"),
+            _(
+                "Your default model suggests what to ask next: one more call for each answer. "
+                "Without a model, the questions above are suggested."
+            ),
+            offers_follow_ups(features),
+        ),
+        FeatureSwitch(
+            "f-files",
+            "file_upload",
+            _("Files with messages"),
+            _(
+                "People can attach documents and images; nodes read them as sys.files. "
+                "Reload the page to try it."
+            ),
+            read_message_rules(features) is not None,
+            FILE_DEFAULTS,
+        ),
+        FeatureSwitch(
+            "f-citations",
+            CITATIONS,
+            _("Sources with answers"),
+            _("Below each answer, people see the knowledge pages that it rests on."),
+            shows_citations(document),
+        ),
+    )
 
 
 def _describe_learning(workflow: Workflow) -> dict[str, Any] | None:
