@@ -258,8 +258,11 @@ def test_questions_to_ask_next_stand_below_the_newest_answer_and_go_with_one_cli
     import_workflow(page, {**ANSWERS_IN_MARKDOWN, "workflow": workflow})
     offered = page.locator("#chat-log .follow-ups [data-say]:visible")
 
+    at_the_box = page.locator(".chat-say > .chips [data-say]:visible")
+    expect(at_the_box).to_have_text(questions)
     say(page, "How do I cook it?")
     expect(offered).to_have_text(questions)
+    expect(at_the_box).to_have_count(0)  # nothing is offered twice
     offered.first.click()
     expect(page.locator("#chat-log .bubble-me")).to_have_text(["How do I cook it?", questions[0]])
 
