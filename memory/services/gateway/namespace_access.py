@@ -45,6 +45,10 @@ class NamespaceLookup:
             self.row, self.rules = find_namespace_and_rules(team_id, text, app_id)
         return self.row, self.rules
 
+    def get_row(self, text: str) -> Namespace | None:
+        """Return the row of this namespace if it was looked up before."""
+        return self.row if self.row is not None and self.row.text == text else None
+
 
 def find_target(caller: MemoryCaller, parsed: ParsedNamespace) -> NamespaceTarget:
     """Return the namespace in the caller's team, with its row if there is one, without a check of the permission."""

@@ -152,7 +152,7 @@ def _propose(
     lookup: NamespaceLookup | None,
 ) -> int:
     with reading([caller.team_id]):
-        row = lookup.row if lookup else None
+        row = lookup.get_row(namespace) if lookup else None
         row = row or rows.find_namespace(caller.team_id, namespace)
         facts = _list_facts(row, MAX_COMPARED + 1) if row else []
         holding_ids = {fact.id for fact in facts}
