@@ -142,6 +142,9 @@ class Run(Personal):
     rounds = VerbatimJSONField(_("rounds"), null=True, blank=True)
     # What the agent that called the workflow of a child run has left for it; null if there is no limit.
     spending_limits = VerbatimJSONField(_("spending limits"), null=True, blank=True)
+    # What a person allowed together with a call that this run was started by, or a run above it; null if nobody was asked.
+    # See ``execution.ports.published_versions``.
+    approval = VerbatimJSONField(_("approval"), null=True, blank=True)
     # Of a start: what the calls of models below it have spent and reserved of what they share. See
     # ``execution.ports.shares``. Null until one reserves something.
     shares = VerbatimJSONField(_("shares"), null=True, blank=True)

@@ -80,6 +80,11 @@ def find_connection(team_id: UUID, slug: str) -> Connection:
 
 def read_connection(row: ToolConnection) -> Connection:
     """Return the connection of a row whose ``SECRETS`` are loaded."""
+    return replace(describe_connection(row), secret=read_secret(row), sign_in=find_sign_in(row))
+
+
+def describe_connection(row: ToolConnection) -> Connection:
+    """Return the connection of a row whose ``SECRETS`` are loaded, without its secret: it can't be called."""
     return Connection(
         slug=row.slug,
         kind=row.kind,
@@ -88,14 +93,13 @@ def read_connection(row: ToolConnection) -> Connection:
         enabled=frozenset(row.enabled_operations),
         approvals=frozenset(row.approval_operations),
         security=Security(**row.authentication),
-        secret=read_secret(row),
-        account=_describe_account(row),
-        sign_in=find_sign_in(row),
+        account=describe_account(row),
         limit=build_call_limit(row.call_seconds),
     )
 
 
-def _describe_account(row: ToolConnection) -> str:
+def describe_account(row: ToolConnection) -> str:
+    """Return which credential or sign-in the connection has, and when its secret was replaced."""
     sign_in = get_sign_in(row)
     if sign_in is not None and sign_in.signed_in_at is not None:
         return f"{sign_in.pk} {sign_in.signed_in_at}"

@@ -1,6 +1,7 @@
 """The tools of a run in a team: built-in ones, those of plug-ins, its connections and its published workflows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -22,22 +23,29 @@ from workflows.engine.tools.port import (
     describe_reference,
     limit_result,
 )
-from workflows.engine.tools.web.services import SERVICES, Account
 from workflows.models import ConnectionKind, ToolConnection
+from workflows.tools.approved_tools import ApprovedTools
 from workflows.tools.connections import (
     SECRETS,
     Connection,
     call_connection_tool,
     check_version,
+    describe_connection,
     list_tools,
     read_connection,
-    read_secret,
 )
 from workflows.tools.threads import RunInThread
+from workflows.tools.web_accounts import (
+    USE_TOOLS,
+    AccountTools,
+    TeamAccounts,
+    add_versions,
+    list_services,
+)
 
 
-# The right that a person needs for the tools of a team. Built-in tools and plug-ins need none: they read nothing of it.
-USE_TOOLS: Final = "workflow.run"
+# The sources of tools of connections.
+_CONNECTED: Final = frozenset({"openapi", "mcp"})
 
 
 @cache
@@ -114,51 +122,56 @@ class ConnectionTools:
         return find_team_connection(self._team_id, reference)
 
 
-class TeamAccounts:
-    """Implements ``engine.tools.web.services.AccountPort`` with the web services that the team has connected."""
-
-    def __init__(
-        self, team_id: UUID, load_principal: Callable[[], Principal], run_in_thread: RunInThread
-    ) -> None:
-        self._team_id = team_id
-        self._load_principal, self._run_in_thread = load_principal, run_in_thread
-
-    async def find(self, service: str) -> Account | None:
-        return await self._run_in_thread(self._load, service)
-
-    def _load(self, service: str) -> Account | None:
-        with tenant([self._team_id]):
-            row = (
-                ToolConnection.objects.unscoped()
-                .filter(team_id=self._team_id, kind=ConnectionKind.WEB, slug=service)
-                .select_related("credential")
-                .first()
-            )
-        if row is None:
-            return None
-        if not can(self._load_principal(), USE_TOOLS, self._team_id):
-            raise ToolFailed(f"The person this run is for may not use the account of {row.name}")
-        default_url = SERVICES[service].base_url if service in SERVICES else ""
-        return Account("" if row.url == default_url else row.url, read_secret(row) or "")
-
-
 def find_team_connection(team_id: UUID, reference: ToolReference) -> Connection:
     """Return the connection that a document names by its slug or, in imported documents, by its name or URL."""
-    provider = reference.provider
     with tenant([team_id]):
-        rows = list(
-            ToolConnection.objects.unscoped()
-            .filter(Q(slug=provider) | Q(name=provider) | Q(url=provider), team_id=team_id)
-            .exclude(kind=ConnectionKind.WEB)
-            .select_related(*SECRETS)
-            .order_by("slug")[:10]
-        )
-    row = next((row for row in rows if row.slug == provider), rows[0] if len(rows) == 1 else None)
-    if row is None:
-        reason = "several connections fit" if rows else "there is no such connection in this team"
-        message = f"The tool {describe_reference(reference)} isn't connected: {reason}"
-        raise ToolFailed(message) if rows else ToolMissing(message)
-    return read_connection(row)
+        rows = _find_rows(team_id, [reference.provider])
+    return read_connection(_choose_row(rows, reference))
+
+
+def list_connected_tools(team_id: UUID, references: Sequence[ToolReference]) -> list[Tool]:
+    """Return the tools of the team's connections, and those that call web services, among those that the references name.
+
+    One that isn't there, or is disabled, is left out. The caller has opened the wall of the team.
+    """
+    connected = [each for each in references if each.source in _CONNECTED]
+    rows = _find_rows(team_id, {each.provider for each in connected}) if connected else []
+    tools: list[Tool] = []
+    for reference in connected:
+        with suppress(ToolFailed):
+            row = _choose_row(rows, reference)
+            tools += _select_tools(describe_connection(row), reference)
+    return [*tools, *_list_web_tools(team_id, references)]
+
+
+def _list_web_tools(team_id: UUID, references: Sequence[ToolReference]) -> list[Tool]:
+    local = LocalTools(load_local_tools())
+    tools: list[Tool] = []
+    for reference in references:
+        if reference.source == "builtin":
+            with suppress(ToolFailed):
+                tools += local.list_tools(reference)
+    web_tools = [tool for tool in tools if list_services(local, [tool])]
+    return add_versions(team_id, local, web_tools) if web_tools else []
+
+
+def _find_rows(team_id: UUID, providers: Collection[str]) -> list[ToolConnection]:
+    """Return the connections that one of the names may mean: by their slug or, in imported documents, by name or URL."""
+    named = Q(slug__in=providers) | Q(name__in=providers) | Q(url__in=providers)
+    rows = ToolConnection.objects.unscoped().filter(named, team_id=team_id)
+    rows = rows.exclude(kind=ConnectionKind.WEB).select_related(*SECRETS)
+    return list(rows.order_by("slug"))
+
+
+def _choose_row(rows: Iterable[ToolConnection], reference: ToolReference) -> ToolConnection:
+    provider = reference.provider
+    matches = [row for row in rows if provider in (row.slug, row.name, row.url)]
+    named = [row for row in matches if row.slug == provider]
+    if len(named or matches) == 1:
+        return (named or matches)[0]
+    reason = "several connections fit" if matches else "there is no such connection in this team"
+    message = f"The tool {describe_reference(reference)} isn't connected: {reason}"
+    raise ToolFailed(message) if matches else ToolMissing(message)
 
 
 def _select_tools(connection: Connection, reference: ToolReference) -> list[Tool]:
@@ -180,11 +193,19 @@ def build_team_tools(
     clock: ClockPort,
     http: HttpPort,
     workflows: ToolPort | None = None,
+    approval: Mapping[str, str] | None = None,
 ) -> TeamTools:
-    """Return the tools of a run of the team. ``workflows`` runs published workflows as children of the run."""
+    """Return the tools of a run of the team. ``workflows`` runs published workflows as children of the run.
+
+    ``approval`` are the tools that a person has allowed together with the run, if one did.
+    """
     accounts = TeamAccounts(team_id, load_principal, run_in_thread)
-    local = LocalTools(load_local_tools(), clock, http, accounts)
-    connections = ConnectionTools(team_id, load_principal, run_in_thread)
+    local: ToolPort = AccountTools(
+        LocalTools(load_local_tools(), clock, http, accounts), team_id, run_in_thread
+    )
+    connections: ToolPort = ConnectionTools(team_id, load_principal, run_in_thread)
+    if approval is not None:
+        local, connections = ApprovedTools(local, approval), ApprovedTools(connections, approval)
     ports: dict[str, Any] = {  # by source
         "builtin": local,
         "plugin": local,

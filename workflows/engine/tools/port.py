@@ -50,7 +50,7 @@ class LocalTools:
     accounts: AccountPort | None = None
 
     async def find(self, references: Sequence[ToolReference]) -> Sequence[Tool]:
-        return [tool for reference in references for tool in self._find(reference)]
+        return [tool for reference in references for tool in self.list_tools(reference)]
 
     async def call(
         self, tool: Tool, arguments: Mapping[str, Json], *, idempotency_key: str
@@ -59,7 +59,8 @@ class LocalTools:
         services = ToolServices(self.clock, self.http, idempotency_key, self.accounts)
         return await call_local_tool(local_tool, arguments, services)
 
-    def _find(self, reference: ToolReference) -> list[Tool]:
+    def list_tools(self, reference: ToolReference) -> list[Tool]:
+        """Return the tool of the reference, or all of its source. Raises ToolMissing if there is none."""
         if reference.name == ALL_TOOLS:
             return list_local_tools(self.table, reference.source)
         local_tool = self.table.get((reference.source, reference.name))

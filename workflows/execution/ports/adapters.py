@@ -46,6 +46,7 @@ from workflows.execution.ports.client_calls import ClientCall
 from workflows.execution.ports.files import RunFiles
 from workflows.execution.ports.histories import build_history
 from workflows.execution.ports.http import GuardedHttp
+from workflows.execution.ports.published_versions import Approval
 from workflows.execution.ports.stored_secrets import StoredSecrets
 from workflows.execution.run_setup import NO_SETUP, Setup
 from workflows.execution.threads import run_in_thread
@@ -172,6 +173,7 @@ def build_tools(claim: Claim, services: Services, workflows: ToolPort) -> ToolPo
 
     ``workflows`` runs published workflows as children of the run.
     """
+    approval = Approval.from_json(claim.row.get("approval"))
     return build_team_tools(
         claim.team_id,
         partial(load_principal, claim.run_id, claim.team_id, claim.row),
@@ -179,6 +181,7 @@ def build_tools(claim: Claim, services: Services, workflows: ToolPort) -> ToolPo
         clock=services.clock,
         http=services.http,
         workflows=workflows,
+        approval=None if approval is None else approval.tools,
     )
 
 

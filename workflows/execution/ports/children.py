@@ -43,7 +43,7 @@ from workflows.execution.debugging.run_options import SANDBOX, DebugOptions
 from workflows.execution.journal.codec import dump
 from workflows.execution.memory_streams import build_stream_system, find_merged
 from workflows.execution.ports.client_calls import ClientCall
-from workflows.execution.ports.published_versions import compute_version
+from workflows.execution.ports.published_versions import Approval, read_below
 from workflows.execution.ports.runs_below import count_start
 from workflows.execution.threads import run_in_thread
 from workflows.execution.usage.counting import count_team
@@ -187,8 +187,10 @@ def start_child(
     """
     principal = load_principal(claim)
     with tenant([claim.team_id]):
-        workflow = find_published(principal, claim.team_id, reference)
-        _check_version(workflow, version)
+        approval = Approval.from_json(claim.row.get("approval"))
+        workflow = find_published(principal, claim.team_id, reference, approval)
+        if version:
+            approval = _check_version(workflow, version, approval)
         check_nesting(_list_ancestors(claim), str(workflow.pk), workflow.name)
         document = _load_document(workflow)
         checked_inputs, query = check_call(document, inputs)
@@ -196,6 +198,7 @@ def start_child(
         child.inputs, child.has_untrusted_inputs = checked_inputs, is_untrusted
         child.is_chosen_by_untrusted = is_chosen
         child.memories_in_inputs = list(memories)
+        child.approval = approval.to_json() if approval is not None else None
         child.spending_limits = dump_limits(limits, shares)
         merged = find_merged(principal, workflow, document)
         child.system |= build_stream_system(workflow, merged)
@@ -220,11 +223,16 @@ def start_child(
             raise
 
 
-def _check_version(workflow: Workflow, version: str) -> None:
-    """Raise SubWorkflowUnavailable if a person allowed the call of another version."""
-    if version and version != compute_version(workflow):
-        message = f"{workflow.name}, or a workflow that it runs, was published anew after a person allowed this call"
+def _check_version(workflow: Workflow, version: str, approval: Approval | None) -> Approval:
+    """Return what a person allowed with this version. Raise SubWorkflowUnavailable if it was another one."""
+    below = read_below(workflow, approval)
+    if below.digest != version:
+        message = (
+            f"{workflow.name} was changed after a person allowed this call: it, a workflow that it runs, "
+            "or a connection of these"
+        )
         raise SubWorkflowUnavailable(message, retryable=True)
+    return approval.add(below.allow()) if approval is not None else below.allow()
 
 
 def dump_limits(limits: SpendingLimits, shares: Sequence[Share]) -> dict[str, Json] | None:
@@ -257,9 +265,12 @@ def load_cost(team_id: UUID, run_id: UUID) -> float | None:
     return cost if not spent else max(cost or 0.0, spent)
 
 
-def find_published(principal: RunPrincipal, team_id: UUID, reference: str) -> Workflow:
+def find_published(
+    principal: RunPrincipal, team_id: UUID, reference: str, approval: Approval | None = None
+) -> Workflow:
     """Return a published workflow of the team by its slug or id, if the principal may run it.
 
+    Below a call that a person has approved, it has the version of then.
     A workflow of another team, and one that the principal may not run, look as if they did not exist.
     """
     rows = Workflow.objects.visible_to(principal).filter(team_id=team_id)
@@ -273,6 +284,8 @@ def find_published(principal: RunPrincipal, team_id: UUID, reference: str) -> Wo
         raise SubWorkflowUnavailable(f"The workflow {workflow.name} is archived")
     if workflow.published_version is None:
         raise SubWorkflowUnavailable(f"The workflow {workflow.name} is not published")
+    if approval is not None:
+        approval.choose_version(workflow)
     return workflow
 
 

@@ -18,7 +18,7 @@ from workflows.engine.sub_workflows.tools import get_slug, run_workflow_tool
 from workflows.engine.tool_calls import Tool, ToolReference, ToolResult, ToolSpec
 from workflows.execution.claims import Claim
 from workflows.execution.ports.children import find_published, load_principal
-from workflows.execution.ports.published_versions import compute_version
+from workflows.execution.ports.published_versions import Approval, compute_version
 from workflows.execution.threads import run_in_thread
 from workflows.models import Workflow
 from workflows.models.documents import from_json
@@ -52,9 +52,10 @@ class WorkflowTools:
 
     def _load(self, reference: str) -> MergedWorkflow:
         principal = load_principal(self.claim)
+        approval = Approval.from_json(self.claim.row.get("approval"))
         with tenant([self.claim.team_id]):
             try:
-                workflow = find_published(principal, self.claim.team_id, reference)
+                workflow = find_published(principal, self.claim.team_id, reference, approval)
             except SubWorkflowUnavailable as missing:
                 raise ToolFailed(missing.message) from missing
             version = workflow.published_version
@@ -65,7 +66,7 @@ class WorkflowTools:
                 workflow.name,
                 description,
                 document,
-                version=compute_version(workflow),
+                version=compute_version(workflow, approval),
             )
 
     def _find_all(self, references: Sequence[ToolReference]) -> list[Tool]:
@@ -76,14 +77,15 @@ class WorkflowTools:
 
 def find_workflow_tool(principal: RunPrincipal, claim: Claim, reference: ToolReference) -> Tool:
     """Return the tool of a workflow. Raises ToolFailed if there is none that the run may use."""
-    slug = get_slug(reference)
+    slug, approval = get_slug(reference), Approval.from_json(claim.row.get("approval"))
     try:
-        workflow = find_published(principal, claim.team_id, slug)
+        workflow = find_published(principal, claim.team_id, slug, approval)
     except SubWorkflowUnavailable as missing:
         raise ToolFailed(missing.message) from missing
     if not workflow.is_tool:
         raise ToolFailed(f"The workflow {workflow.name} can't be used as a tool")
-    return Tool(reference, describe_workflow(workflow), version=compute_version(workflow))
+    version = compute_version(workflow, approval)
+    return Tool(reference, describe_workflow(workflow), version=version)
 
 
 def describe_workflow(workflow: Workflow) -> ToolSpec:

@@ -104,6 +104,7 @@ def _build_run(
         client_call=row["client_call"],
         request_id=row["request_id"],
         trace_id=row["trace_id"],
+        approval=row["approval"],
         offline=row["offline"],
         system=row["system"],
         is_counted=True,  # the whole run is counted, with the steps that it takes over

@@ -27,8 +27,9 @@ from workflows.services import audit_lines
 from workflows.services.outside_calls import take_places
 from workflows.services.runs.runs import start_run
 from workflows.tools.connections import build_tool, call_connection_tool, read_connection
-from workflows.tools.port import TeamAccounts, load_local_tools
+from workflows.tools.port import load_local_tools
 from workflows.tools.threads import run_in_thread
+from workflows.tools.web_accounts import TeamAccounts
 
 
 TRY_SECONDS: Final = 120.0  # of a call for which a person waits, whatever its connection allows

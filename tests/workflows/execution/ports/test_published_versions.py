@@ -168,7 +168,7 @@ def test_call_that_a_person_allowed_starts_nothing_that_was_published_since(
     child = begin(run, "a", "outer", version=version)
     publish_anew(cast.alice, lowest)
 
-    with pytest.raises(SubWorkflowUnavailable, match="published anew after a person") as refusal:
+    with pytest.raises(SubWorkflowUnavailable, match="was changed after a person") as refusal:
         begin(run, "b", "outer", version=version)
 
     assert refusal.value.retryable
