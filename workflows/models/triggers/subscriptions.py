@@ -41,6 +41,9 @@ class RunSubscription(Authored, TenantModel):
     )
     sealed_secret = models.BinaryField(editable=False)
     is_on = models.BooleanField(_("on"), default=True)
+    # Attempts in a row that got no answer, or only that the receiver has a fault. Until ``retry_at`` it is left alone.
+    failures = models.PositiveIntegerField(_("failures"), default=0, db_default=0)
+    retry_at = models.DateTimeField(_("left alone until"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("subscription to ended runs")
@@ -91,9 +94,9 @@ class Delivery(TenantModel):
         ordering = ["-created_at", "-id"]
         indexes = [
             models.Index(
-                fields=["next_at", "id"],
+                fields=["team", "subscription", "next_at", "id"],
                 condition=models.Q(next_at__isnull=False),
-                name="delivery_due",
+                name="delivery_of_receiver",
             ),
             models.Index(fields=["subscription", "-created_at"], name="delivery_log"),
         ]

@@ -1,10 +1,15 @@
-"""Sends the messages about ended runs: signed, and again after a failure, with waits that grow up to about a day."""
+"""Sends the messages about ended runs: signed, and again after a failure, with waits that grow up to about a day.
+
+Teams and receivers take turns. None of them has more than its share of the messages that are being sent, so that a receiver that
+doesn't answer delays nobody else's; after that it is left alone for a while, which grows as long as it fails.
+"""
 
 import json
 import time
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Mapping
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -17,7 +22,7 @@ from accounts.request_transaction import without_connection
 from accounts.tenancy import tenant
 from config import net
 from config.encryption.crypto import decrypt
-from workflows.models import Delivery, DeliveryStatus, Run
+from workflows.models import Delivery, DeliveryStatus, Run, RunSubscription
 from workflows.services.triggers.requests import SIGNATURE_HEADER, TIMESTAMP_HEADER, sign
 
 
@@ -27,7 +32,12 @@ _DUE: Final = "SELECT deliveries, teams FROM execution_due_deliveries(%s, %s)"
 _DELETE_OLD: Final = "SELECT execution_delete_deliveries(%s)"
 ID_HEADER: Final = "X-Webhook-Id"
 BATCH_SIZE: Final = 50
-THREADS: Final = 8
+# Messages that a worker sends at a time, and how many of them are of one team, and to one receiver.
+THREADS: Final = 16
+MAX_OF_TEAM: Final = 4
+MAX_OF_RECEIVER: Final = 2
+TURN: Final = 60.0  # seconds in which a worker begins to send messages, before it sees what else there is to do
+LOOK_SECONDS: Final = 1.0  # until it looks for new messages while it waits for answers
 TIMEOUT: Final = 15.0  # seconds for an exchange
 MAX_ANSWER: Final = 64 * 1024  # bytes, which nobody reads
 # A worker that dies while it sends leaves the message to the next one after this time.
@@ -36,7 +46,10 @@ LEASE: Final = timedelta(minutes=2)
 WAITS: Final = tuple(
     timedelta(seconds=seconds) for seconds in (10, 60, 300, 1800, 7200, 21600, 54000)
 )
+# How long a receiver is left alone that fails for the first time, the second, and so on.
+BACK_OFF: Final = WAITS[:4]
 KEPT_DAYS: Final = 30
+_FIRST_FAULT: Final = 500  # the lowest status of an answer that says that the server has a fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +64,73 @@ class Outgoing:
 
 def send_due_deliveries(now: datetime | None = None) -> int:
     """Send the messages that are due, several at a time, and return how many arrived. ``now`` is a moved clock of tests."""
-    with connection.cursor() as cursor:
-        cursor.execute(_DUE, [now, BATCH_SIZE])
-        ids, teams = cursor.fetchone()
-    due = list(zip(teams or (), ids or (), strict=True))
-    if not due:
-        return 0
-    claimed = [message for team_id, pk in due if (message := _claim(team_id, pk, now))]
-    pool = ThreadPoolExecutor(THREADS, thread_name_prefix="webhooks-out")
-    with without_connection(is_required=False), pool:
-        results = list(pool.map(_post, claimed))
-    for message, result in zip(claimed, results, strict=True):
-        _note(message.delivery, *result, now)
-    return sum(_is_success(status) for status, _error in results)
+    with ThreadPoolExecutor(THREADS, thread_name_prefix="webhooks-out") as pool:
+        turn = _Turn(pool, now)
+        while turn.begin_more():
+            turn.end_some()
+        return turn.arrived
+
+
+Result = tuple[
+    int | None, str
+]  # the status of an answer, or None with the reason why there is none
+
+
+@dataclass(slots=True)
+class _Turn:
+    """The messages that a worker is sending, by their attempts, with the counts of each team and receiver."""
+
+    pool: Executor
+    now: datetime | None
+    arrived: int = 0
+    _sending: dict[Future[Result], Outgoing] = field(default_factory=dict)
+    _counts: Counter[UUID] = field(default_factory=Counter)
+    _end: float = field(default_factory=lambda: time.monotonic() + TURN)
+
+    def begin_more(self) -> bool:
+        """Begin to send what is due, as far as there is room for it. Return whether anything is being sent."""
+        claimed = self._claim_some() if time.monotonic() < self._end else []
+        with without_connection(is_required=False):
+            for message in claimed:
+                self._sending[self.pool.submit(_post, message)] = message
+            # Others may become due while a receiver doesn't answer.
+            wait(self._sending, LOOK_SECONDS, FIRST_COMPLETED)
+        return bool(self._sending)
+
+    def end_some(self) -> None:
+        """Note the answers that have come."""
+        for future in [each for each in self._sending if each.done()]:
+            message = self._sending.pop(future)
+            self._count(message.delivery, -1)
+            status, error = future.result()
+            _note(message.delivery, status, error, self.now)
+            self.arrived += _is_success(status)
+
+    def _claim_some(self) -> list[Outgoing]:
+        claimed: list[Outgoing] = []
+        for team_id, pk in self._list_due():
+            if len(self._sending) + len(claimed) == THREADS:
+                break
+            if self._counts[team_id] == MAX_OF_TEAM:
+                continue
+            message = _claim(team_id, pk, self.now, self._list_busy_receivers())
+            if message is not None:
+                claimed.append(message)
+                self._count(message.delivery, 1)
+        return claimed
+
+    def _list_due(self) -> list[tuple[UUID, UUID]]:
+        with connection.cursor() as cursor:
+            cursor.execute(_DUE, [self.now, BATCH_SIZE])
+            ids, teams = cursor.fetchone()
+        return list(zip(teams or (), ids or (), strict=True))
+
+    def _list_busy_receivers(self) -> list[UUID]:
+        return [key for key, count in self._counts.items() if count >= MAX_OF_RECEIVER]
+
+    def _count(self, delivery: Delivery, number: int) -> None:
+        for key in (delivery.team_id, delivery.subscription_id):
+            self._counts[key] += number
 
 
 def delete_old_deliveries() -> int:
@@ -81,11 +148,14 @@ def send_and_close() -> int:
         connections.close_all()
 
 
-def _claim(team_id: UUID, pk: UUID, now: datetime | None) -> Outgoing | None:
-    """Take a message for this worker, or return None if another one has it."""
+def _claim(
+    team_id: UUID, pk: UUID, now: datetime | None, busy_receivers: Collection[UUID]
+) -> Outgoing | None:
+    """Take a message for this worker, or return None if another one has it, or its receiver has its share already."""
     moment = now or timezone.now()
     with tenant([team_id]):
         rows = Delivery.objects.unscoped().filter(pk=pk, next_at__lte=moment)
+        rows = rows.exclude(subscription_id__in=busy_receivers)
         delivery = (
             rows.select_for_update(skip_locked=True, of=("self",))
             .select_related("subscription")
@@ -127,7 +197,7 @@ def _build_body(delivery: Delivery) -> dict[str, object]:
     return message | {"workflow": run.workflow.name, "run": details}
 
 
-def _post(message: Outgoing) -> tuple[int | None, str]:
+def _post(message: Outgoing) -> Result:
     """Send a message and return the status of the answer, or None with the reason why there is none."""
     try:
         with net.build_sync_client(timeout=TIMEOUT, max_body=MAX_ANSWER) as client:
@@ -164,6 +234,17 @@ def _note(delivery: Delivery, status: int | None, error: str, now: datetime | No
         # Somebody may have asked for the message again meanwhile.
         rows = Delivery.objects.unscoped().filter(pk=delivery.pk, attempts=delivery.attempts)
         rows.update(**fields)
+        _note_receiver(delivery.subscription, status, moment)
+
+
+def _note_receiver(receiver: RunSubscription, status: int | None, moment: datetime) -> None:
+    """Leave a receiver alone that has a fault, longer each time, until it answers again."""
+    rows = RunSubscription.objects.unscoped().filter(pk=receiver.pk)
+    if status is None or status >= _FIRST_FAULT:
+        wait_time = BACK_OFF[min(receiver.failures, len(BACK_OFF) - 1)]
+        rows.update(failures=receiver.failures + 1, retry_at=moment + wait_time)
+    elif receiver.failures:
+        rows.update(failures=0, retry_at=None)
 
 
 def _is_success(status: int | None) -> bool:

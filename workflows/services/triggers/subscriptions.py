@@ -92,8 +92,8 @@ def switch_subscription(
     """Turn the messages to an address on or off. Those that wait are sent nevertheless."""
     _check_change(principal, workflow, subscription)
     with tenant([workflow.team_id]):
-        subscription.is_on = is_on
-        subscription.save(update_fields=["is_on", "updated_at"])
+        subscription.is_on, subscription.retry_at = is_on, None
+        subscription.save(update_fields=["is_on", "retry_at", "updated_at"])
         audit_lines.record(principal, subscription, "trigger.subscription_switched", is_on=is_on)
 
 
@@ -112,6 +112,9 @@ def redeliver(principal: Principal, *, workflow: Workflow, delivery: Delivery) -
         delivery.status, delivery.attempts = DeliveryStatus.PENDING, 0
         delivery.next_at, delivery.error = timezone.now(), ""
         delivery.save(update_fields=["status", "attempts", "next_at", "error"])
+        # Somebody may have mended the receiver.
+        rows = RunSubscription.objects.unscoped().filter(pk=delivery.subscription_id)
+        rows.update(retry_at=None)
 
 
 def _check_change(principal: Principal, workflow: Workflow, subscription: RunSubscription) -> None:
