@@ -54,7 +54,7 @@ from workflows.execution.ports.adapters import (
     record_run_start,
 )
 from workflows.execution.ports.children import ChildDriver, ChildRuns, parse_shares, store_spent
-from workflows.execution.ports.runs_below import build_steps_check
+from workflows.execution.ports.runs_below import build_reservation
 from workflows.execution.ports.shares import StoredShares
 from workflows.execution.ports.workflow_tools import WorkflowTools
 from workflows.execution.questions.mail import has_mail, mail_questions
@@ -204,7 +204,7 @@ class _Attempt:
             sum_recorded(history),
             shares=start.shares,
             port=StoredShares(self.execution.claim),
-            check_steps=build_steps_check(self.acting),
+            reserve_steps=build_reservation(self.execution.claim, self.acting),
         )
         ports = self._build_ports(spending)
         run_plan = partial(

@@ -148,6 +148,8 @@ class Run(Personal):
     # Of a start: what the calls of models below it have spent and reserved of what they share. See
     # ``execution.ports.shares``. Null until one reserves something.
     shares = VerbatimJSONField(_("shares"), null=True, blank=True)
+    # The steps of a child run with those of its calls of models that are in progress; ``execution.ports.runs_below``.
+    reserved_steps = models.IntegerField(_("reserved steps"), default=0, db_default=0)
     # Whether the inputs of a child run, or the outputs of any run, may contain untrusted content.
     has_untrusted_inputs = models.BooleanField(
         _("has untrusted inputs"), default=False, db_default=False

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +17,8 @@ from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord, StepStatus
+from workflows.engine.sub_workflows.children import RunsBelow
+from workflows.engine.sub_workflows.shares import Amount
 from workflows.engine.sub_workflows.spending import Spending, leave_for_call, sum_recorded
 from workflows.engine.sub_workflows.spending_limits import SpendingLimits
 from workflows.engine.tool_calls import ToolPort
@@ -216,7 +219,57 @@ async def test_runs_that_go_on_make_no_call_beyond_the_steps_of_their_start(at_o
     [first, *_] = result.outputs["rounds"]
     message = f"at most {limit} steps and rounds of agents; raise max_steps_below"
     assert [message in each["result"] for each in first["calls"]] == [True] * at_once
-    assert model.calls - 2 <= limit + at_once  # without the agent's own: a round, and its answer
+    # Without the agent's own, a round and its answer; the first run below has made a step before its first call.
+    assert model.calls - 2 == limit - 1
+
+
+@dataclass
+class MadeSteps:
+    """A run below with some steps."""
+
+    run_id: str
+    records: list[StepRecord]
+
+
+def build_steps(count: int) -> list[StepRecord]:
+    return [
+        StepRecord(StepKey(f"n{number}"), "llm", StepStatus.SUCCEEDED) for number in range(count)
+    ]
+
+
+async def test_calls_in_progress_have_reserved_their_steps() -> None:
+    first, second = MadeSteps("a", build_steps(1)), MadeSteps("b", build_steps(1))
+    below = RunsBelow(step_limit=4, running={"a": first, "b": second})  # type: ignore[dict-item]
+    await below.reserve_steps("a", 1)
+    await below.reserve_steps("b", 1)
+
+    with pytest.raises(LimitReached):
+        await below.reserve_steps("a", 2)
+    first.records += build_steps(1)  # its call has ended
+    with pytest.raises(LimitReached):
+        await below.reserve_steps("a", 1)
+    below.end(second)  # type: ignore[arg-type]  # whose call failed
+    await below.reserve_steps("a", 1)
+    assert below.steps_so_far == 4
+
+
+async def test_call_that_is_refused_or_fails_has_reserved_nothing_any_more() -> None:
+    numbers = list[int]()
+
+    async def reserve(calls: int) -> None:
+        numbers.append(calls)
+        if len(numbers) == 2:
+            raise LimitReached("used up")
+
+    spending = Spending(reserve_steps=reserve)
+    first = await spending.begin_call(Amount())
+    with pytest.raises(LimitReached):
+        await spending.begin_call(Amount())
+    await spending.begin_call(Amount())
+    await spending.end_call(first, None)
+    await spending.begin_call(Amount())
+
+    assert numbers == [1, 2, 2, 2]
 
 
 class SilentModel(PricedModel):

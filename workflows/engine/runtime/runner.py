@@ -17,6 +17,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from workflows.engine.earlier_turns import HistoryPort
@@ -203,7 +204,7 @@ class WorkflowRunner:
             spending_limits=limits,
             shares=shares,
         )
-        return self._begin(start, runs_below, check_steps=runs_below.check_steps)
+        return self._begin(start, runs_below, partial(runs_below.reserve_steps, start.run_id))
 
     def resume(self, paused: "RunHandle", answers: Mapping[StepKey, Answer]) -> "RunHandle":
         """Continue a paused run with answers to its open waits; finished steps do not run again."""
@@ -224,13 +225,13 @@ class WorkflowRunner:
         self,
         start: RunStart,
         runs_below: RunsBelow,
-        check_steps: Callable[[], Awaitable[None]] | None = None,
+        reserve_steps: Callable[[int], Awaitable[None]] | None = None,
     ) -> "RunHandle":
         spending = Spending(
             start.spending_limits,
             shares=start.shares,
             port=runs_below.shares,
-            check_steps=check_steps,
+            reserve_steps=reserve_steps,
         )
         ports = self._build_ports(start, spending, runs_below)
         return RunHandle(

@@ -58,8 +58,8 @@ def check_steps_below(count: int, name: str, limit: int, setting: str) -> None:
 
 
 def check_steps_left(count: int, limit: int, setting: str) -> None:
-    """Raise LimitReached if a run that goes on may make no further call of a model, since its start has used up the steps."""
-    if count >= limit:
+    """Raise LimitReached if a run that goes on may not make the call that it has reserved a step for, which is counted."""
+    if count > limit:
         raise LimitReached(
             f"The runs that one start begins may make at most {limit} steps and rounds of agents; "
             f"raise {setting} to allow more"
@@ -112,10 +112,17 @@ class RunsBelow:
     step_limit: int = MAX_STEPS_BELOW
     shares: LocalShares = field(default_factory=LocalShares)
     running: "dict[str, RunHandle]" = field(default_factory=dict)  # by the ids of the runs
+    reserved: dict[str, int] = field(
+        default_factory=dict
+    )  # the steps of each with its calls in progress
 
     @property
     def steps_so_far(self) -> int:
-        return self.steps + sum(count_steps(run.records) for run in self.running.values())
+        reserved = self.reserved
+        return self.steps + sum(
+            max(count_steps(run.records), reserved.get(run_id, 0))
+            for run_id, run in self.running.items()
+        )
 
     def add(self, name: str) -> None:
         """Count one more. Raise NestingNotAllowed if it is one too many."""
@@ -123,9 +130,21 @@ class RunsBelow:
         check_steps_below(self.steps_so_far, name, self.step_limit, "max_steps_below")
         self.count += 1
 
-    async def check_steps(self) -> None:
-        """Raise LimitReached if the runs that go on have used up their steps together."""
-        check_steps_left(self.steps_so_far, self.step_limit, "max_steps_below")
+    async def reserve_steps(self, run_id: str, calls: int) -> None:
+        """Reserve a step for each call of a run that is in progress. Raise LimitReached if there is none left for the last one."""
+        made = count_steps(self.running[run_id].records)
+        self.reserved[run_id] = max(self.reserved.get(run_id, 0), made + calls)
+        try:
+            check_steps_left(self.steps_so_far, self.step_limit, "max_steps_below")
+        except LimitReached:
+            self.reserved[run_id] = made + calls - 1
+            raise
+
+    def end(self, handle: "RunHandle") -> None:
+        """Count the steps of a run that has ended."""
+        del self.running[handle.run_id]
+        self.reserved.pop(handle.run_id, None)
+        self.steps += count_steps(handle.records)
 
 
 @dataclass(slots=True)
@@ -177,8 +196,7 @@ class LocalSubWorkflows:
         if result.status is RunStatus.PAUSED:
             self.children.paused[key] = handle, result
             raise build_child_wait(handle.run_id, result.open_waits[0].wait.form)
-        del self.runs_below.running[handle.run_id]
-        self.runs_below.steps += count_steps(handle.records)
+        self.runs_below.end(handle)
         usage = handle.spending.complete(result.usage)
         self.spending.add(usage)
         return SubRunResult(

@@ -68,11 +68,14 @@ class Spending:
         *,
         shares: Iterable[Share] = (),
         port: SharePort | None = None,
-        check_steps: Callable[[], Awaitable[None]] | None = None,
+        reserve_steps: Callable[[int], Awaitable[None]] | None = None,
     ) -> None:
         self._limits, self.usage = limits, usage or Usage()
         self._shares, self.port = tuple(shares), port
-        self._check_steps = check_steps  # of all runs that the start above has begun
+        # For so many calls in progress, of those that are left to all runs below the start.
+        self._reserve_steps = reserve_steps
+        self._calls = 0  # in progress
+        self._reserving = asyncio.Lock()  # one call of the run after the other
 
     def add(self, usage: Usage) -> None:
         self.usage += usage
@@ -102,15 +105,24 @@ class Spending:
     async def begin_call(self, amount: Amount) -> CallInProgress:
         """Reserve the amount, when others have left it. Raises LimitReached if nothing is left, or no step of the start."""
         self.check()
-        if self._check_steps is not None:
-            await self._check_steps()
+        if self._reserve_steps is not None:
+            async with self._reserving:
+                await self._reserve_steps(self._calls + 1)
+                self._calls += 1
+        else:
+            self._calls += 1
         shares = self.list_shares()
         if self.port is None or not shares:
             return CallInProgress()
-        return CallInProgress(shares, await self.port.reserve(shares, amount))
+        try:
+            return CallInProgress(shares, await self.port.reserve(shares, amount))
+        except BaseException:
+            self._calls -= 1
+            raise
 
     async def end_call(self, call: CallInProgress, usage: Usage | None) -> None:
         """Count what the call has spent, also if its caller was cancelled."""
+        self._calls -= 1
         if usage is not None:
             self.add(usage)
         if self.port is not None and call.id:

@@ -1,7 +1,6 @@
 """What a start has begun below it: other runs at every depth, and the steps that these have made so far."""
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Final
 
 from django.conf import settings
@@ -9,6 +8,7 @@ from django.db import connection
 
 from accounts.tenancy import tenant
 from config.sql import read_queries
+from workflows.engine.errors import LimitReached
 from workflows.engine.sub_workflows.children import (
     ROUND_KIND,
     check_runs_below,
@@ -34,18 +34,45 @@ def count_start(claim: Claim, name: str) -> None:
     check_steps_below(steps, name, settings.RUN_MAX_STEPS_BELOW, _STEPS_SETTING)
 
 
-def build_steps_check(claim: Claim) -> Callable[[], Awaitable[None]] | None:
+def build_reservation(claim: Claim, acting: Claim) -> Callable[[int], Awaitable[None]] | None:
     """Return what a run calls before each call of its models, or None for one that somebody started.
 
-    It raises LimitReached once the runs below the start have used up their steps, however many of them go on.
+    It reserves a step for each call in progress, in the row of the run itself: runs of one start don't wait for each other. It
+    raises LimitReached once those below the start have used up their steps together, however many of them go on. Of two that
+    reserve the last one at the same moment, both may be refused. A run that executes rounds of another one acts as that one.
     """
-    return partial(run_in_thread, _check_steps, claim) if claim.row["parent_id"] else None
+    if not acting.row["parent_id"]:
+        return None
+
+    async def reserve(calls: int) -> None:
+        await run_in_thread(_reserve_steps, claim, calls)
+
+    return reserve
 
 
-def _check_steps(claim: Claim) -> None:
+def _reserve_steps(claim: Claim, calls: int) -> None:
+    _store_reservation("reserve_steps", claim, calls)
+    # In a transaction of its own, so that of two that reserve at the same time, at least one sees the other.
     with tenant([claim.team_id]):
         _runs, steps = _count_below(_find_start(claim))
-    check_steps_left(steps, settings.RUN_MAX_STEPS_BELOW, _STEPS_SETTING)
+    try:
+        check_steps_left(steps, settings.RUN_MAX_STEPS_BELOW, _STEPS_SETTING)
+    except LimitReached:
+        _store_reservation("give_steps_back", claim, calls - 1)
+        raise
+
+
+def _store_reservation(name: str, claim: Claim, calls: int) -> None:
+    with tenant([claim.team_id]), connection.cursor() as cursor:
+        cursor.execute(
+            QUERIES[name],
+            {
+                "run": claim.run_id,
+                "attempt": claim.attempt,
+                "calls": calls,
+                "round_kind": ROUND_KIND,
+            },
+        )
 
 
 def _find_start(claim: Claim) -> str:

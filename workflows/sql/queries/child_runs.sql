@@ -14,16 +14,35 @@ SELECT id FROM above WHERE NOT EXISTS (SELECT FROM above higher WHERE higher.id 
 SELECT pg_advisory_xact_lock(hashtextextended('runs below ' || %(start)s, 0))
 
 -- name: count_below
--- The runs, and their steps with the rounds of their agents. Runs for the rounds of an iteration are parts of their parent.
-WITH RECURSIVE below (id, is_part) AS (
-    SELECT id, true FROM workflows_run WHERE id = %(start)s
+-- The runs, and their steps with the rounds of their agents and those that are reserved for calls in progress. Runs for the
+-- rounds of an iteration are parts of their parent, which takes their steps over.
+WITH RECURSIVE below (id, is_part, reserved_steps) AS (
+    SELECT id, true, 0 FROM workflows_run WHERE id = %(start)s
     UNION ALL
-    SELECT run.id, run.rounds IS NOT NULL FROM below JOIN workflows_run run ON run.parent_id = below.id
+    SELECT run.id, run.rounds IS NOT NULL, run.reserved_steps
+    FROM below JOIN workflows_run run ON run.parent_id = below.id
+), counted AS (
+    SELECT below.is_part, below.reserved_steps, recorded.steps FROM below CROSS JOIN LATERAL (
+        SELECT (SELECT count(*) FROM workflows_step step WHERE step.run_id = below.id)
+            + (SELECT count(*) FROM workflows_steppart part
+               WHERE part.run_id = below.id AND part.kind = %(round_kind)s) AS steps
+        WHERE NOT below.is_part OR below.reserved_steps > 0) recorded
 )
-SELECT count(*) AS runs,
-    coalesce(sum(
-        (SELECT count(*) FROM workflows_step step WHERE step.run_id = below.id)
-        + (SELECT count(*) FROM workflows_steppart part
-           WHERE part.run_id = below.id AND part.kind = %(round_kind)s)
-    ), 0) AS steps
-FROM below WHERE NOT is_part
+SELECT count(*) FILTER (WHERE NOT is_part) AS runs,
+    coalesce(sum(CASE WHEN is_part THEN 0 ELSE steps END + greatest(reserved_steps - steps, 0)), 0) AS steps
+FROM counted
+
+-- name: reserve_steps
+-- For the calls of models that are in progress. What is recorded of them later takes the place of what was reserved.
+UPDATE workflows_run SET reserved_steps = greatest(reserved_steps,
+    (SELECT count(*) FROM workflows_step step WHERE step.run_id = %(run)s)
+    + (SELECT count(*) FROM workflows_steppart part WHERE part.run_id = %(run)s AND part.kind = %(round_kind)s)
+    + %(calls)s)
+WHERE id = %(run)s AND attempt = %(attempt)s
+
+-- name: give_steps_back
+UPDATE workflows_run SET reserved_steps =
+    (SELECT count(*) FROM workflows_step step WHERE step.run_id = %(run)s)
+    + (SELECT count(*) FROM workflows_steppart part WHERE part.run_id = %(run)s AND part.kind = %(round_kind)s)
+    + %(calls)s
+WHERE id = %(run)s AND attempt = %(attempt)s

@@ -15,7 +15,7 @@ from tests.workflows.usage.test_counting import add_call, make_ended
 from workflows.engine.errors import LimitReached, NestingNotAllowed
 from workflows.engine.sub_workflows.children import count_call
 from workflows.engine.sub_workflows.shares import Amount, Share
-from workflows.engine.sub_workflows.spending import Spending
+from workflows.engine.sub_workflows.spending import CallInProgress, Spending
 from workflows.engine.sub_workflows.spending_limits import SpendingLimits
 from workflows.execution.claims import Claim
 from workflows.execution.db import Database
@@ -27,7 +27,7 @@ from workflows.execution.ports.children import (
     start_child,
     store_spent,
 )
-from workflows.execution.ports.runs_below import build_steps_check
+from workflows.execution.ports.runs_below import build_reservation
 from workflows.models import Run, Workflow
 
 
@@ -47,6 +47,13 @@ def claim_of(run: Run) -> Claim:
         cursor.execute("SELECT to_json(run) FROM workflows_run run WHERE id = %s", [run.pk])
         (row,) = cursor.fetchone()
     return Claim(run.pk, run.team_id, 1, 0, 0.0, row)
+
+
+def take(run: Run) -> Claim:
+    """Let this process execute the run, as a worker does."""
+    with tenant([run.team_id]):
+        Run.objects.unscoped().filter(pk=run.pk).update(attempt=1)
+    return claim_of(run)
 
 
 def begin(run: Run, key: str, slug: str, **options: Any) -> Run:
@@ -99,8 +106,8 @@ def test_start_begins_no_further_run_once_those_below_have_used_up_their_steps(
 
 
 async def call_model(run: Run) -> None:
-    claim = await sync_to_async(claim_of)(run)
-    spending = Spending(check_steps=build_steps_check(claim))
+    claim = await sync_to_async(take)(run)
+    spending = Spending(reserve_steps=build_reservation(claim, claim))
     await spending.end_call(await spending.begin_call(Amount()), None)
 
 
@@ -112,14 +119,81 @@ def test_run_that_goes_on_makes_no_call_once_those_of_its_start_have_used_up_the
     settings.RUN_MAX_STEPS_BELOW = 3
     child = begin(outer, "a", "middle")
     beside = begin(outer, "b", "inner")
+    below = begin(child, "a", "inner")
     make_journal(beside)  # a step and a round
     async_to_sync(call_model)(child)
-    add_call(begin(child, "a", "inner"), "1.model", 0.5)
+    add_call(child, "1.model", 0.5)
 
-    for run in (child, beside):
+    for run in (child, beside, below):
         with pytest.raises(LimitReached, match=r"at most 3 steps .* RUN_MAX_STEPS_BELOW"):
             async_to_sync(call_model)(run)
     async_to_sync(call_model)(outer)
+
+
+async def call_at_once(runs: list[Spending], count: int) -> int:
+    """Begin so many calls of each run at the same time, and return how many of them are in progress then."""
+    calls = [run.begin_call(Amount()) for run in runs for _number in range(count)]
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert all(isinstance(each, CallInProgress | LimitReached) for each in results)
+    return sum(isinstance(each, CallInProgress) for each in results)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_calls_in_progress_reserve_the_steps_of_their_start(outer: Run, settings: Any) -> None:
+    """Those that reserve the last steps at the same moment may all be refused, and never go beyond the limit."""
+    settings.RUN_MAX_STEPS_BELOW = 5
+    rows = [begin(outer, key, "middle") for key in "abc"]
+    make_journal(rows[0])  # a step and a round
+    claims = [take(row) for row in rows]
+    runs = [Spending(reserve_steps=build_reservation(claim, claim)) for claim in claims]
+
+    async def call_three_times() -> tuple[int, int, int]:
+        first = await call_at_once(runs[1:2], 2)
+        more = await call_at_once(runs, 3)
+        return first, more, await call_at_once(runs[2:], 1)
+
+    first, more, last = async_to_sync(call_three_times)()
+
+    assert first == 2
+    assert more <= 1
+    assert more + last == 1  # what was refused is free again
+
+
+@pytest.mark.django_db(transaction=True)
+def test_recorded_steps_take_the_place_of_those_that_were_reserved(
+    outer: Run, settings: Any
+) -> None:
+    settings.RUN_MAX_STEPS_BELOW = 3
+    child, beside = begin(outer, "a", "middle"), begin(outer, "b", "inner")
+    async_to_sync(call_model)(child)
+    make_journal(child)  # that call, and another step
+
+    async_to_sync(call_model)(child)
+
+    with pytest.raises(LimitReached):
+        async_to_sync(call_model)(beside)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_calls_of_rounds_on_other_workers_reserve_steps_of_the_run_that_they_are_part_of(
+    cast: Cast, outer: Run, settings: Any
+) -> None:
+    settings.RUN_MAX_STEPS_BELOW = 2
+    child = begin(outer, "a", "middle")
+    ranges = [
+        make_run(cast.alice, outer.workflow, parent=child, parent_key=key, rounds={"from": 0})
+        for key in "ab"
+    ]
+
+    async def call_in(rounds: Run) -> None:
+        claim, acting = await sync_to_async(take)(rounds), await sync_to_async(claim_of)(child)
+        await Spending(reserve_steps=build_reservation(claim, acting)).begin_call(Amount())
+
+    for each in ranges:
+        async_to_sync(call_in)(each)
+
+    with pytest.raises(LimitReached):
+        async_to_sync(call_model)(child)
 
 
 def test_starts_are_counted_apart_and_rounds_are_no_runs(
