@@ -51,21 +51,21 @@ def build_reservation(claim: Claim, acting: Claim) -> Callable[[int], Awaitable[
 
 
 def _reserve_steps(claim: Claim, calls: int) -> None:
-    _store_reservation("reserve_steps", claim, calls)
+    _store_reservation(QUERIES["reserve_steps"], claim, calls)
     # In a transaction of its own, so that of two that reserve at the same time, at least one sees the other.
     with tenant([claim.team_id]):
         _runs, steps = _count_below(_find_start(claim))
     try:
         check_steps_left(steps, settings.RUN_MAX_STEPS_BELOW, _STEPS_SETTING)
     except LimitReached:
-        _store_reservation("give_steps_back", claim, calls - 1)
+        _store_reservation(QUERIES["give_steps_back"], claim, calls - 1)
         raise
 
 
-def _store_reservation(name: str, claim: Claim, calls: int) -> None:
+def _store_reservation(query: str, claim: Claim, calls: int) -> None:
     with tenant([claim.team_id]), connection.cursor() as cursor:
         cursor.execute(
-            QUERIES[name],
+            query,
             {
                 "run": claim.run_id,
                 "attempt": claim.attempt,
