@@ -186,7 +186,7 @@ async def _measure_remembering(caller: Any, messages: Sequence[str]) -> list[flo
             "origin": Origin("r1", "node", f"{time.monotonic_ns()}"),
         }
         start = time.perf_counter()
-        proposal = await port.propose_facts(message=message, **step)
+        proposal = await port.propose_facts(message=message, for_model=False, **step)
         operations = [
             {
                 "action": str(operation.action),

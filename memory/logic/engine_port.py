@@ -17,7 +17,7 @@ from memory.logic.conversations.conversation_requests import (
     ConversationResult,
     parse_request,
 )
-from memory.logic.judgement.judge import Judge, Proposal
+from memory.logic.judgement.judge import Judge, Proposal, Turn, judge_turn
 from memory.logic.judgement.operations import LearnedChange, LearnRequest, parse_operation
 from memory.logic.judgement.question_recall import recall_for_question
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase, parse_knowledge_bases
@@ -119,12 +119,27 @@ class EnginePort(ABC):
         return await self.run(lambda: self._store(step, request))
 
     async def propose_facts(
-        self, *, scope: str, identity: Mapping[str, Json], origin: StepOrigin, message: str
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        message: str,
+        for_model: bool = True,
     ) -> Proposal:
-        """Propose, without a model, what a message does to memory, with the known facts that it may speak of."""
-        step = Step(scope, identity, origin)
-        text = str(self._redact(message))
-        return await self.run(lambda: self._propose(step, text))
+        """Propose, without a model, what a message does to memory, with the known facts that it may speak of.
+
+        Unless they are ``for_model``, they are only read if the message may change one of them.
+        """
+        step, text = Step(scope, identity, origin), str(self._redact(message))
+
+        def propose() -> Proposal:
+            turn = judge_turn(self._find_judge(), text)
+            return (
+                self._propose(step, turn) if for_model or turn.may_concern_known else turn.propose()
+            )
+
+        return await self.run(propose)
 
     async def learn(
         self,
@@ -235,7 +250,7 @@ class EnginePort(ABC):
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry: ...
 
     @abstractmethod
-    def _propose(self, step: Step, message: str) -> Proposal: ...
+    def _propose(self, step: Step, turn: Turn) -> Proposal: ...
 
     @abstractmethod
     def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]: ...

@@ -27,7 +27,7 @@ from memory.logic.engine_port import EnginePort
 from memory.logic.entries.held_entries import hold_entry
 from memory.logic.entries.ingress import get_origin, screen_params
 from memory.logic.judgement.asked_facts import name_reason
-from memory.logic.judgement.judge import Judge, Proposal
+from memory.logic.judgement.judge import Judge, Proposal, Turn
 from memory.logic.judgement.learning import StoreLearner, propose_for_store
 from memory.logic.judgement.operations import LearnedChange, LearnRequest
 from memory.logic.knowledge.knowledge_base import list_page_entries
@@ -121,11 +121,9 @@ class ProviderPort(EnginePort):
             self._notes_namespaces.add(params.namespace)
         return self._entries.store(replace(params, ttl_seconds=ttl, source=step.source))
 
-    def _propose(self, step: Step, message: str) -> Proposal:
+    def _propose(self, step: Step, turn: Turn) -> Proposal:
         find_of_others = partial(_find_of_others, step)
-        return propose_for_store(
-            self._entries, step.namespace, message, self._judge, find_of_others
-        )
+        return propose_for_store(self._entries, step.namespace, turn, find_of_others)
 
     def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]:
         return StoreLearner(

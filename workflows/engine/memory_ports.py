@@ -194,9 +194,18 @@ class LearningPort(Protocol):
     """A memory that knows what a person's message changes in it."""
 
     async def propose_facts(
-        self, *, scope: str, identity: Mapping[str, Json], origin: Origin, message: str
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: Origin,
+        message: str,
+        for_model: bool = True,
     ) -> FactProposal:
-        """Propose what the message does to memory, without a model."""
+        """Propose what the message does to memory, without a model.
+
+        The known facts are complete only ``for_model``: for one that is shown them and decides instead.
+        """
         ...
 
     async def learn(

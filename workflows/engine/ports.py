@@ -22,8 +22,6 @@ from workflows.engine.tool_calls import SecretPort, ToolCall, ToolPort, ToolSpec
 Role = Literal["system", "user", "assistant", "tool"]
 # The task of a request that asks for the facts in its ``subject``.
 FACTS_TASK: Final = "facts"
-# The answer of a model that can't decide about facts: memory itself does then.
-UNDECIDED: Final = "undecided"
 # The tasks of requests that only a language model can answer: of knowledge bases the one to search, and the conditions
 # on metadata that a question states.
 CHOICE_TASK: Final = "choose_knowledge_base"
@@ -247,6 +245,14 @@ class ModelChunk:
 class ModelPort(Protocol):
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         """Stream one answer. Raises ``engine.errors.ModelFailed``, which says whether a retry may help."""
+
+
+@runtime_checkable
+class OfflinePort(Protocol):
+    """A model port that may answer without a language model."""
+
+    async def is_offline(self, request: ModelRequest) -> bool:
+        """Return whether no language model would answer the request, and no script that stands in for one."""
 
 
 @dataclass(frozen=True, slots=True)

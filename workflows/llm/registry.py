@@ -30,6 +30,7 @@ from workflows.llm.directory import Mapping as ModelMapping
 from workflows.llm.directory import ModelDirectory, Resolution
 from workflows.llm.measuring import measure_call
 from workflows.llm.offline import OfflineModels
+from workflows.llm.offline.script import SCRIPT
 from workflows.llm.tokens import estimate_request
 
 
@@ -129,6 +130,13 @@ class TeamModels:
                 failed = (*failed, _describe_failure(request, candidate, failure))
             else:
                 return
+
+    async def is_offline(self, request: ModelRequest) -> bool:
+        """Return whether the offline provider would answer the request, without a script."""
+        candidates = self.directory.list_candidates(
+            request.provider, request.model, request.fallback
+        )
+        return SCRIPT not in request.params and all(each.is_offline for each in candidates)
 
     async def estimate(self, request: ModelRequest) -> Usage | None:
         """Return the tokens and the cost of the longest answer of any model that may be asked; None if one has no limit."""

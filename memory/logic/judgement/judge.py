@@ -8,7 +8,13 @@ from typing import Final
 from memory.logic.judgement import rules
 from memory.logic.judgement.forgetting import list_candidates, select_meant
 from memory.logic.judgement.likeness import JudgedFact
-from memory.logic.judgement.operations import Action, KnownFact, Operation
+from memory.logic.judgement.operations import (
+    NOTHING_RELATED,
+    Action,
+    KnownFact,
+    Operation,
+    RelatedFacts,
+)
 from memory.logic.judgement.probes import Probes
 from memory.logic.judgement.relating import (
     contradicts,
@@ -112,23 +118,33 @@ class Judge:
         return list(map(JudgedFact, facts, clauses))
 
 
-def propose(
-    judge: Judge | None,
-    message: str,
-    clauses: Sequence[Clause],
-    known_facts: Sequence[KnownFact],
-    latest: Sequence[str] = (),
-) -> Proposal:
-    """Propose the operations of a turn. ``clauses`` are what the judge found in the message."""
-    if judge is None:
-        own_facts = [fact for fact in known_facts if not fact.is_of_other]
-    else:
-        own_facts = judge.select_comparable(known_facts)
-    prompt_facts = tuple(fact for fact in own_facts if fact.may_enter_prompts)
-    if judge is None:
-        statements = rules.list_statements(message)
-        added = tuple(Operation(Action.ADD, text, evidence=text) for text in statements)
-        return Proposal(added, prompt_facts, BY_RULES, rules.asks_to_forget(message))
-    operations = judge.decide(clauses, known_facts, latest)
-    asks_to_forget = any(clause.is_forget for clause in clauses)
-    return Proposal(tuple(operations), prompt_facts, BY_MEANING, asks_to_forget)
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message of a person, and what the judge found in it. Without a judge, rules read the message."""
+
+    message: str
+    judge: Judge | None
+    clauses: Sequence[Clause] = ()
+
+    @property
+    def may_concern_known(self) -> bool:
+        """Return whether the operations may depend on the known facts."""
+        return any(map(may_concern_known, self.clauses))
+
+    def propose(self, related: RelatedFacts = NOTHING_RELATED) -> Proposal:
+        """Propose the operations of the turn."""
+        if self.judge is None:
+            own_facts = [fact for fact in related.facts if not fact.is_of_other]
+            statements = rules.list_statements(self.message)
+            operations = [Operation(Action.ADD, text, evidence=text) for text in statements]
+            method, asks_to_forget = BY_RULES, rules.asks_to_forget(self.message)
+        else:
+            own_facts = self.judge.select_comparable(related.facts)
+            operations = self.judge.decide(self.clauses, related.facts, related.latest)
+            method, asks_to_forget = BY_MEANING, any(clause.is_forget for clause in self.clauses)
+        prompt_facts = tuple(fact for fact in own_facts if fact.may_enter_prompts)
+        return Proposal(tuple(operations), prompt_facts, method, asks_to_forget)
+
+
+def judge_turn(judge: Judge | None, message: str) -> Turn:
+    return Turn(message, judge, judge.judge_message(message) if judge else ())

@@ -18,7 +18,7 @@ from memory.core.scopes import parse_tier
 from memory.logic.entries.ingress import get_origin, screen_params
 from memory.logic.entries.known_statements import find_known_entry
 from memory.logic.entries.texts import list_texts
-from memory.logic.judgement.judge import Judge, Proposal, propose
+from memory.logic.judgement.judge import Judge, Proposal, Turn
 from memory.logic.judgement.labels import About, Kind
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
 from memory.logic.judgement.related_entries import (
@@ -38,17 +38,11 @@ KEY_LENGTH: Final = 12  # of the hash in the key of an entry that nobody chose a
 
 
 def propose_for_store(
-    store: NamespaceStore,
-    namespace: str,
-    message: str,
-    judge: Judge | None,
-    find_of_others: FindOfOthers,
+    store: NamespaceStore, namespace: str, turn: Turn, find_of_others: FindOfOthers
 ) -> Proposal:
-    """Propose what the message does to the entries of a namespace."""
-    clauses = judge.judge_message(message) if judge else []
-    queries = build_queries(namespace, message, clauses)
-    known_facts, latest = find_related(store, queries, clauses, find_of_others)
-    return propose(judge, message, clauses, known_facts, latest)
+    """Propose what the turn does to the entries of a namespace."""
+    queries = build_queries(namespace, turn.message, turn.clauses)
+    return turn.propose(find_related(store, queries, turn.clauses, find_of_others))
 
 
 def build_fact_metadata(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from memory.core.records import Json, MemoryEntry
 
@@ -26,6 +27,17 @@ class KnownFact:
     text: str
     may_enter_prompts: bool = True
     is_of_other: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedFacts:
+    """What a turn may speak of: known facts, and the ids of what was stored last."""
+
+    facts: Sequence[KnownFact] = ()
+    latest: Sequence[str] = ()
+
+
+NOTHING_RELATED: Final = RelatedFacts()
 
 
 @dataclass(frozen=True, slots=True)

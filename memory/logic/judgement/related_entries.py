@@ -6,7 +6,7 @@ from typing import Final
 from memory.core.provider import NamespaceStore
 from memory.core.records import MemoryEntry, MemoryQuery, PromptUse
 from memory.logic.entries.texts import list_texts
-from memory.logic.judgement.operations import KnownFact
+from memory.logic.judgement.operations import KnownFact, RelatedFacts
 from memory.logic.judgement.turns import Clause
 
 
@@ -45,13 +45,13 @@ def find_related(
     queries: Sequence[MemoryQuery],
     clauses: Sequence[Clause],
     find_of_others: FindOfOthers = find_of_nobody_else,
-) -> tuple[list[KnownFact], list[str]]:
+) -> RelatedFacts:
     """Return the facts that the queries find and, if the turn asks to forget something, the ids of what was stored last."""
     hits = (hit for query in queries for hit in store.recall(query))
     facts = _collect_facts(hits, find_of_others)
-    if not any(clause.is_forget for clause in clauses):
-        return facts, []
-    return facts, _find_latest(store, queries[0].namespace, find_of_others)
+    is_forget = any(clause.is_forget for clause in clauses)
+    latest = _find_latest(store, queries[0].namespace, find_of_others) if is_forget else []
+    return RelatedFacts(facts, latest)
 
 
 def _collect_facts(hits: Iterable[MemoryEntry], find_of_others: FindOfOthers) -> list[KnownFact]:

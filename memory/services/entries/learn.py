@@ -16,9 +16,9 @@ from memory.core.entry_codec import CONTENT, get_state
 from memory.core.records import MemoryEntry, StoreParams, Tier
 from memory.core.scopes import compute_lifetime
 from memory.embedding.judge import find_judge
-from memory.logic.judgement.judge import Proposal, propose
+from memory.logic.judgement.judge import Proposal, Turn
 from memory.logic.judgement.learning import Learner
-from memory.logic.judgement.operations import KnownFact, LearnedChange, LearnRequest
+from memory.logic.judgement.operations import NOTHING_RELATED, LearnedChange, LearnRequest
 from memory.logic.judgement.related_entries import build_queries, find_related
 from memory.providers.postgres import rows
 from memory.services.entries.edit import edit_entry
@@ -39,23 +39,20 @@ REMAINING: Final = "the rest of what was asked to forget"
 
 
 @retry_on_conflict
-def propose_facts(caller: MemoryCaller, *, scope: str, message: str) -> Proposal:
-    """Propose, without a model, what the message does to the entries of a scope.
+def propose_facts(caller: MemoryCaller, *, scope: str, turn: Turn) -> Proposal:
+    """Propose, without a model, what the turn does to the entries of a scope.
 
     Nothing is compared with entries that the caller may not view, or that its person has paused.
     """
-    judge = find_judge()
-    clauses = judge.judge_message(message) if judge else []
-    known_facts: list[KnownFact] = []
-    latest: list[str] = []
-    first, *other_queries = build_queries("", message, clauses)
+    related = NOTHING_RELATED
+    first, *other_queries = build_queries("", turn.message, turn.clauses)
     with open_for_query(caller, first, scope=scope, namespace=None) as (access, query):
         if access.target.row is not None:
             queries = [query, *(replace(each, namespace=access.text) for each in other_queries)]
-            known_facts, latest = find_related(
-                access.open_store(), queries, clauses, partial(find_of_others, access)
+            related = find_related(
+                access.open_store(), queries, turn.clauses, partial(find_of_others, access)
             )
-    return propose(judge, message, clauses, known_facts, latest)
+    return turn.propose(related)
 
 
 @retry_on_conflict

@@ -15,7 +15,7 @@ from memory.core.scopes import compute_lifetime, get_stream_name, replace_group
 from memory.embedding.judge import find_judge
 from memory.logic.conversations.conversation_requests import ConversationRequest, ConversationResult
 from memory.logic.engine_port import EnginePort
-from memory.logic.judgement.judge import Judge, Proposal
+from memory.logic.judgement.judge import Judge, Proposal, Turn
 from memory.logic.judgement.operations import LearnedChange, LearnRequest
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase
 from memory.logic.knowledge.page_queries import PageHit, PageQuery
@@ -123,8 +123,8 @@ class RunMemory(EnginePort):
         propose_contradictions(caller, [entry])
         return entry
 
-    def _propose(self, step: Step, message: str) -> Proposal:
-        return propose_facts(self._build_caller(step), scope=step.scope, message=message)
+    def _propose(self, step: Step, turn: Turn) -> Proposal:
+        return propose_facts(self._build_caller(step), scope=step.scope, turn=turn)
 
     def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]:
         return learn(self._build_caller(step), scope=step.scope, request=request)

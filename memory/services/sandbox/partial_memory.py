@@ -19,7 +19,7 @@ from memory.logic.conversations.conversation_requests import (
     parse_request,
     perform_request,
 )
-from memory.logic.judgement.judge import Proposal
+from memory.logic.judgement.judge import Proposal, Turn
 from memory.logic.judgement.operations import LearnedChange, LearnRequest
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase
 from memory.logic.knowledge.page_queries import PageHit, PageQuery
@@ -82,8 +82,8 @@ class PartialMemory(RunMemory):
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
         return self._select(step)._store(step, request)
 
-    def _propose(self, step: Step, message: str) -> Proposal:
-        return self._select(step)._propose(step, message)
+    def _propose(self, step: Step, turn: Turn) -> Proposal:
+        return self._select(step)._propose(step, turn)
 
     def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]:
         return self._select(step)._learn(step, request)

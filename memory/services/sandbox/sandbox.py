@@ -25,7 +25,7 @@ from memory.logic.conversations.conversation_requests import (
 )
 from memory.logic.entries.tiers import is_rejected
 from memory.logic.judgement.asked_facts import name_reason
-from memory.logic.judgement.judge import Proposal, propose
+from memory.logic.judgement.judge import Proposal, Turn
 from memory.logic.judgement.learning import StoreLearner, propose_for_store
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
 from memory.logic.knowledge.knowledge_base import list_page_entries
@@ -103,14 +103,12 @@ class SandboxMemory(RunMemory):
             record_reads(access, copy.list_unchanged(shown_entries), injected=injected)
             return profile
 
-    def _propose(self, step: Step, message: str) -> Proposal:
+    def _propose(self, step: Step, turn: Turn) -> Proposal:
         with self._open(step, "view", "memory.recalled") as (access, copy):
             access.detail.update(keys=0, sandbox=True)
-            judge = self._find_judge()
             if access.is_withheld:
-                return propose(judge, message, judge.judge_message(message) if judge else (), ())
-            find_others = partial(find_of_others, access)
-            return propose_for_store(copy, access.text, message, judge, find_others)
+                return turn.propose()
+            return propose_for_store(copy, access.text, turn, partial(find_of_others, access))
 
     def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]:
         return [self._learn_one(step, request, operation) for operation in request.operations]

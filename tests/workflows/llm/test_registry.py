@@ -17,9 +17,13 @@ from workflows.engine.ports import (
     ModelChunk,
     ModelRequest,
     ModelSource,
+    OfflinePort,
     Origin,
     Usage,
 )
+from workflows.engine.sub_workflows.spending import Spending, limit_model
+from workflows.engine.sub_workflows.spending_limits import NO_LIMITS
+from workflows.execution.ports.adapters import LazyModels
 from workflows.llm.config import Price, ProviderConfig, normalize_name
 from workflows.llm.directory import Mapping, ModelDirectory
 from workflows.llm.offline import OfflineModels
@@ -138,6 +142,35 @@ def test_request_that_names_no_provider_goes_to_the_default_model(server: FakeOp
     assert ("offline" in without_default, requests_without_default) == (True, 0)
     assert "offline" not in connected
     assert server.requests[-1].body["model"] == "tiny"
+
+
+@for_each(
+    "configs, mappings, named, params, is_offline",
+    [
+        ([], [], ("", ""), {}, True),
+        ([], [], ("openai", "gpt-4"), {}, True),
+        ([], [], ("", ""), {"offline_script": []}, False),
+        ([ProviderConfig("acme")], [], ("", ""), {}, True),
+        ([ProviderConfig("acme")], [], ("acme", "large"), {}, False),
+        ([ProviderConfig("acme")], [Mapping("default", "", "acme", "")], ("", ""), {}, False),
+        ([ProviderConfig("acme")], [Mapping("fallback", "", "acme", "")], ("x", "y"), {}, False),
+    ],
+)
+def test_request_is_offline_if_neither_model_nor_script_would_answer(
+    configs: list[ProviderConfig],
+    mappings: list[Mapping],
+    named: tuple[str, str],
+    params: dict[str, Any],
+    is_offline: bool,
+) -> None:
+    models = TeamModels(configs, mappings=mappings)
+    request = ModelRequest(*named, (), Origin("r", "n", "k"), params=params)
+
+    async def ask() -> list[bool]:
+        ports = [models, LazyModels(lambda: models), limit_model(models, Spending(NO_LIMITS))]
+        return [await port.is_offline(request) for port in ports if isinstance(port, OfflinePort)]
+
+    assert asyncio.run(ask()) == [is_offline] * 3
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from workflows.engine.ports import (
     ModelChunk,
     ModelPort,
     ModelRequest,
+    OfflinePort,
     RerankPort,
     RerankRequest,
     RerankResult,
@@ -169,6 +170,10 @@ class LimitedModel:
             )  # of a generator, which the caller may have left early
             if close is not None:
                 await close()
+
+    async def is_offline(self, request: ModelRequest) -> bool:
+        model: object = self._model
+        return isinstance(model, OfflinePort) and await model.is_offline(request)
 
     async def _estimate(self, request: ModelRequest) -> Amount:
         if not self._spending.list_shares():

@@ -28,6 +28,7 @@ from workflows.engine.ports import (
     ModelChunk,
     ModelPort,
     ModelRequest,
+    OfflinePort,
     Ports,
     RerankPort,
     RerankRequest,
@@ -251,6 +252,10 @@ class LazyModels:
     async def estimate(self, request: ModelRequest) -> Usage | None:
         port: object = await self._get_port()
         return await port.estimate(request) if isinstance(port, EstimatePort) else None
+
+    async def is_offline(self, request: ModelRequest) -> bool:
+        port: object = await self._get_port()
+        return isinstance(port, OfflinePort) and await port.is_offline(request)
 
     async def _get_port(self) -> ModelPort:
         if self._port is None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from workflows.engine.errors import ModelNeeded
-from workflows.engine.ports import FACTS_TASK, ModelChunk, ModelRequest, ModelSource, Usage
+from workflows.engine.ports import ModelChunk, ModelRequest, ModelSource, Usage
 from workflows.engine.sentences import is_chinese
 from workflows.llm.config import OFFLINE
 from workflows.llm.offline import context, words
@@ -21,7 +21,7 @@ from workflows.llm.offline.filling import fill_schema, find_schema
 from workflows.llm.offline.phrases import LABELS, PHRASES
 from workflows.llm.offline.remembering import find_wish, list_stored
 from workflows.llm.offline.reply import Reply
-from workflows.llm.offline.script import play_script
+from workflows.llm.offline.script import SCRIPT, play_script
 from workflows.llm.offline.sentences import is_command, is_greeting
 from workflows.llm.offline.text_task import solve_task
 from workflows.llm.offline.tool_choice import choose_call
@@ -66,15 +66,16 @@ class OfflineModels:
             source=SOURCE,
         )
 
+    async def is_offline(self, request: ModelRequest) -> bool:
+        return SCRIPT not in request.params
+
 
 def _name_url(url: str) -> str:
     return "" if url.startswith("data:") else urlsplit(url).path.rpartition("/")[2]
 
 
 def _estimate_usage(request: ModelRequest, written: Sequence[str]) -> Usage:
-    """Return the tokens that a model might use. Facts are found by rules, which use none."""
-    if request.task == FACTS_TASK:
-        return Usage()
+    """Return the tokens that a model might use."""
     return Usage(estimate_request(request), sum(map(estimate_text, written)))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from workflows.engine.errors import ModelNeeded
-from workflows.engine.ports import CHOICE_TASK, CONDITIONS_TASK, FACTS_TASK, UNDECIDED, ModelRequest
+from workflows.engine.ports import CHOICE_TASK, CONDITIONS_TASK, FACTS_TASK, ModelRequest
 from workflows.engine.tool_calls import ToolCall
 from workflows.llm.offline import words
 from workflows.llm.offline.filling import Schema, find_schema
@@ -36,12 +36,10 @@ def solve_task(request: ModelRequest) -> Reply | None:
 
     Raises ModelNeeded for the tasks that need a language model.
     """
-    if request.task in (CHOICE_TASK, CONDITIONS_TASK):
+    if request.task in (CHOICE_TASK, CONDITIONS_TASK, FACTS_TASK):
         raise ModelNeeded
     if request.subject is None:
         return None
-    if request.task == FACTS_TASK:
-        return Reply(UNDECIDED)
     tool = request.tools[0] if request.tools and request.tool_choice != "none" else None
     schema = tool.parameters if tool else find_schema(request)
     if schema is None:

@@ -190,7 +190,7 @@ async def test_wish_to_forget_what_is_not_known_is_reported_if_it_surely_is_one(
     method: str, counts: list[int]
 ) -> None:
     class Asked(ProviderPort):
-        def _propose(self, step: Any, message: str) -> Proposal:
+        async def propose_facts(self, **arguments: Any) -> Proposal:
             return Proposal((), (), method, asks_to_forget=True)
 
     port = Asked(InMemoryProvider())
@@ -229,6 +229,21 @@ async def test_without_a_model_statements_are_stored_and_questions_are_not(model
     assert (told.outputs["stored"], told.outputs["key"]) == (True, entry["key"])
     assert is_built_key(entry["key"])
     assert ([], [entry["value"]]) == (nothing, [each.entry["value"] for each in written])
+
+
+async def test_offline_provider_is_not_asked_for_facts_without_a_script() -> None:
+    class Offline(ScriptedModel):
+        async def is_offline(self, request: ModelRequest) -> bool:
+            return not request.params
+
+    memory, models = InMemoryProvider(), Offline(operations(add("I live in Lyon.", "Lyon")))
+
+    await run(memory, models, "I live in Oslo.")
+    assert (values(memory), models.requests) == (["I live in Oslo."], [])
+
+    model = {"provider": "", "name": "", "completion_params": {"offline_script": []}}
+    await run(memory, models, "Lyon is home", model=model)
+    assert (values(memory), len(models.requests)) == (["I live in Oslo.", "I live in Lyon."], 1)
 
 
 async def test_fact_that_is_known_is_not_stored_again() -> None:

@@ -8,6 +8,8 @@ import pytest
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, MemoryFault
 from memory.core.records import MemoryEntry
+from memory.embedding.judge import find_judge
+from memory.logic.judgement.judge import judge_turn
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
 from memory.models import Proposal
 from memory.services.entries import learn as learning
@@ -216,8 +218,9 @@ def test_proposal_compares_with_what_the_person_may_view(mia: MemoryCaller, cast
     store(mia, "I live in Berlin.")
     other = in_run(cast.alice, user_id="bob", conversation_id="c2", outside=True)
 
-    own = propose_facts(mia, scope="user", message="I live in Lyon now.")
-    theirs = propose_facts(other, scope="user", message="I live in Lyon now.")
+    turn = judge_turn(None, "I live in Lyon now.")
+    own = propose_facts(mia, scope="user", turn=turn)
+    theirs = propose_facts(other, scope="user", turn=turn)
 
     assert [fact.text for fact in own.known_facts] == ["I live in Berlin."]
     assert (theirs.known_facts, own.method) == ((), "rules")
@@ -232,7 +235,7 @@ def test_who_moves_in_a_group_moves_nobody_else(cast: Cast, settings: Any) -> No
         caller = replace(
             in_run(cast.alice, user_id=person), origin=CallOrigin(str(run.pk), "node", message)
         )
-        proposal = propose_facts(caller, scope="global", message=message)
+        proposal = propose_facts(caller, scope="global", turn=judge_turn(find_judge(), message))
         keyed = [
             replace(operation, key=f"m-{message}") if operation.text else operation
             for operation in proposal.operations

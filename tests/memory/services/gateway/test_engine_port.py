@@ -12,8 +12,9 @@ from memory.core.errors import AccessDenied, InvalidInput
 from memory.logic.provider_port import ProviderPort
 from memory.models import Entry, Read
 from memory.providers.in_memory import InMemoryProvider
+from memory.services.entries.remember import remember
 from memory.services.gateway.engine_port import RunMemory
-from tests.memory.services.conftest import in_run
+from tests.memory.services.conftest import in_run, trail
 from tests.support.cast import make_cast
 from workflows.engine.memory_ports import FactOperation, LearningPort
 from workflows.engine.ports import MemoryPort, Origin
@@ -103,6 +104,40 @@ def test_fact_is_stored_once_and_a_repeated_step_is_told_that_it_stored_it() -> 
     with tenant([alice.team.id]):
         entries = Entry.objects.unscoped().order_by("key").values_list("key", "revision")
         assert [*entries] == [("k-I don't l", 1), ("k-I live in", 1)]
+
+
+# Of a message, and whether it is for a model: the recalls of what is known.
+READS = [
+    ("I play the violin.", False, 0),
+    ("Thank you!", False, 0),
+    ("I moved to Lyon.", False, 1),
+    ("Please forget my phone number.", False, 1),
+    ("I play the violin.", True, 1),
+    ("Thank you!", True, 1),
+]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_known_facts_are_read_for_a_model_or_if_the_message_may_change_one(settings: Any) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+    alice = make_cast().alice
+    remember(in_run(alice), scope="user", key="home", value="I live in Oslo.")
+    port = RunMemory(in_run(alice))
+
+    def count_recalls() -> int:
+        return [line[0] for line in trail(alice.team.id)].count("memory.recalled")
+
+    def count_reads(message: str, *, for_model: bool) -> int:
+        before = count_recalls()
+        work = port.propose_facts(
+            scope="user", identity={}, origin=Step(), message=message, for_model=for_model
+        )
+        assert bool(asyncio.run(work).known_facts) == (count_recalls() > before)
+        return count_recalls() - before
+
+    counts = [count_reads(message, for_model=for_model) for message, for_model, _ in READS]
+
+    assert counts == [reads for _message, _for_model, reads in READS]
 
 
 @pytest.mark.parametrize("port", [RunMemory, ProviderPort])

@@ -18,7 +18,7 @@ from workflows.engine.nodes.memory.fact_operations import (
     check_operations,
 )
 from workflows.engine.nodes.memory.model_text import HelperModel, ask_model, read_object
-from workflows.engine.ports import FACTS_TASK, UNDECIDED, Message, Usage
+from workflows.engine.ports import FACTS_TASK, Message, Usage
 from workflows.engine.sentences import is_chinese
 
 
@@ -86,11 +86,11 @@ class Decision:
 
 
 async def decide_facts(
-    message: str, answer: str, proposal: FactProposal, model: HelperModel, ctx: NodeContext
+    message: str, answer: str, proposal: FactProposal, model: HelperModel | None, ctx: NodeContext
 ) -> Decision:
     """Return what the message does to memory.
 
-    If the model fails, the proposal is used instead: the answer has been given by then, and what the person said is not
+    Without a model, or if it fails, the proposal is used instead: the answer has been given by then, and what the person said is not
     to be lost because of it.
     """
     if not message.strip():
@@ -99,7 +99,7 @@ async def decide_facts(
         FactOperation(str(o.action), o.text, tuple(o.targets), o.evidence)
         for o in proposal.operations
     )
-    if ctx.ports.model is None:
+    if model is None:
         return Decision(proposed, proposal.method)
     usage: Usage | None = None
     try:
@@ -113,8 +113,6 @@ async def decide_facts(
             task=FACTS_TASK,
             json_schema=OPERATIONS_SCHEMA,
         )
-        if reply == UNDECIDED:
-            return Decision(proposed, proposal.method, usage=usage)
         operations = _read_operations(reply)
     except (EngineFault, ValueError) as fault:
         log.warning("facts_without_model", exc_info=fault, extra={"node": ctx.node_id})

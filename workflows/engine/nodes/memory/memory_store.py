@@ -34,7 +34,7 @@ from workflows.engine.nodes.memory.memory_access import (
     refuse_secret,
     to_event_entry,
 )
-from workflows.engine.nodes.memory.model_text import HelperModel
+from workflows.engine.nodes.memory.model_text import HelperModel, has_model
 from workflows.engine.ports import MemoryHit
 from workflows.engine.runtime.events import (
     Event,
@@ -240,8 +240,10 @@ async def _store_facts(
     ctx.record_inputs({"scope": config.scope, "metadata": metadata, "message": message})
     memory = get_learning(ctx, config.scope)  # before the model is paid for
     step: dict[str, Any] = {"scope": config.scope, "identity": ctx.identity, "origin": ctx.origin}
-    proposal = await memory.propose_facts(**step, message=message)
-    decision = await decide_facts(message, answer, proposal, config.model or HelperModel(), ctx)
+    model = config.model or HelperModel()
+    decider = model if await has_model(model, ctx) else None
+    proposal = await memory.propose_facts(**step, message=message, for_model=decider is not None)
+    decision = await decide_facts(message, answer, proposal, decider, ctx)
     asks = is_influenced(ctx.node_id, config.selectors, ctx.untrusted)
     limited = _limit_operations(decision.operations, tier, asks_to_forget=asks)
     operations, refused = await _refuse_secrets(limited, metadata, config, ctx)

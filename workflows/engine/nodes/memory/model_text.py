@@ -10,11 +10,20 @@ from workflows.engine.errors import ModelFailed, PortMissing
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.model_records import record_source
-from workflows.engine.ports import Message, ModelRequest, ModelSource, Usage
+from workflows.engine.ports import Message, ModelRequest, ModelSource, OfflinePort, Usage
 
 
 class HelperModel(ModelReference):
     """The model that a memory node asks. Without a provider, it is the default model of the team."""
+
+
+async def has_model(model: HelperModel, ctx: NodeContext) -> bool:
+    """Return whether a language model would answer, and not the offline provider by its rules."""
+    port: object = ctx.ports.model
+    if port is None:
+        return False
+    is_offline = isinstance(port, OfflinePort) and await port.is_offline(_build_request(model, ctx))
+    return not is_offline
 
 
 async def ask_model(
@@ -29,15 +38,7 @@ async def ask_model(
     """
     if ctx.ports.model is None:
         raise PortMissing("model")
-    request = ModelRequest(
-        provider=model.provider,
-        model=model.name,
-        messages=tuple(messages),
-        origin=ctx.origin,
-        params=model.completion_params or {},
-        fallback=model.get_fallback(),
-        **more,
-    )
+    request = _build_request(model, ctx, messages, **more)
     if model.provider:
         ctx.recorded_inputs["model"] = {"provider": model.provider, "name": model.name}
     parts: list[str] = []
@@ -58,6 +59,23 @@ async def ask_model(
     finally:
         record_source(ctx, source)
     return "".join(parts), usage
+
+
+def _build_request(
+    model: HelperModel,
+    ctx: NodeContext,
+    messages: Sequence[Message] = (),
+    **more: Any,  # the other fields of the request
+) -> ModelRequest:
+    return ModelRequest(
+        provider=model.provider,
+        model=model.name,
+        messages=tuple(messages),
+        origin=ctx.origin,
+        params=model.completion_params or {},
+        fallback=model.get_fallback(),
+        **more,
+    )
 
 
 def read_object(reply: str) -> Json:
