@@ -132,13 +132,17 @@ class Turn:
         return any(map(may_concern_known, self.clauses))
 
     def propose(self, related: RelatedFacts = NOTHING_RELATED) -> Proposal:
-        """Propose the operations of the turn."""
+        """Propose the operations of the turn.
+
+        All that is compared is judged here: the write, which compares again, holds a lock.
+        """
         if self.judge is None:
             own_facts = [fact for fact in related.facts if not fact.is_of_other]
             statements = rules.list_statements(self.message)
             operations = [Operation(Action.ADD, text, evidence=text) for text in statements]
             method, asks_to_forget = BY_RULES, rules.asks_to_forget(self.message)
         else:
+            self.judge.judge_texts(related.compared_texts)
             own_facts = self.judge.select_comparable(related.facts)
             operations = self.judge.decide(self.clauses, related.facts, related.latest)
             method, asks_to_forget = BY_MEANING, any(clause.is_forget for clause in self.clauses)

@@ -31,10 +31,14 @@ class KnownFact:
 
 @dataclass(frozen=True, slots=True)
 class RelatedFacts:
-    """What a turn may speak of: known facts, and the ids of what was stored last."""
+    """What a turn may speak of: known facts, and the ids of what was stored last.
+
+    ``compared_texts`` are those of further facts, which its statements are compared with when they are stored.
+    """
 
     facts: Sequence[KnownFact] = ()
     latest: Sequence[str] = ()
+    compared_texts: Sequence[str] = ()
 
 
 NOTHING_RELATED: Final = RelatedFacts()

@@ -1,12 +1,14 @@
 """Find the known entries that a turn may speak of, in a store."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain
 from typing import Final
 
 from memory.core.provider import NamespaceStore
 from memory.core.records import MemoryEntry, MemoryQuery, PromptUse
-from memory.logic.entries.texts import list_texts
+from memory.logic.entries.texts import get_single_text, list_texts
 from memory.logic.judgement.operations import KnownFact, RelatedFacts
+from memory.logic.judgement.relating import may_contradict
 from memory.logic.judgement.turns import Clause
 
 
@@ -14,9 +16,10 @@ from memory.logic.judgement.turns import Clause
 ATTRIBUTE: Final = "attribute"
 KIND: Final = "kind"
 ABOUT: Final = "about"
-MAX_RELATED: Final = 10  # by what the turn says
-MAX_OF_ATTRIBUTE: Final = 10  # by what it is about, the newest
+MAX_RELATED: Final = 10  # by what the turn says, by what it is about, and of the newest
 MAX_LATEST: Final = 20
+MAX_COMPARED: Final = 40  # the newest facts, which a statement may contradict
+MAX_COMPARED_LENGTH: Final = 300
 MAX_QUERY_LENGTH: Final = 2_000
 
 # Returns the ids of the entries that somebody else than the person of the turn told a memory which people share.
@@ -26,13 +29,14 @@ FindOfOthers = Callable[[Sequence[MemoryEntry]], Collection[str]]
 def build_queries(namespace: str, message: str, clauses: Sequence[Clause]) -> list[MemoryQuery]:
     """Return the queries whose hits a turn is compared with. The first one needs the embedding of its text.
 
-    The newest facts come last, for a turn without a word of what it changes.
+    The newest facts come last, for a turn without a word of what it changes, and for what it may contradict.
     """
+    newest_count = MAX_COMPARED if any(map(may_contradict, clauses)) else MAX_RELATED
     queries = [MemoryQuery(namespace, query_text=message[:MAX_QUERY_LENGTH], top_k=MAX_RELATED)]
     if attributes := sorted({str(clause.attribute) for clause in clauses}):
         condition = {ATTRIBUTE: {"$in": attributes}}
-        queries.append(MemoryQuery(namespace, filter=condition, top_k=MAX_OF_ATTRIBUTE))
-    return [*queries, MemoryQuery(namespace, filter={"category": "fact"}, top_k=MAX_RELATED)]
+        queries.append(MemoryQuery(namespace, filter=condition, top_k=MAX_RELATED))
+    return [*queries, MemoryQuery(namespace, filter={"category": "fact"}, top_k=newest_count)]
 
 
 def find_of_nobody_else(entries: Sequence[MemoryEntry]) -> frozenset[str]:
@@ -47,11 +51,22 @@ def find_related(
     find_of_others: FindOfOthers = find_of_nobody_else,
 ) -> RelatedFacts:
     """Return the facts that the queries find and, if the turn asks to forget something, the ids of what was stored last."""
-    hits = (hit for query in queries for hit in store.recall(query))
-    facts = _collect_facts(hits, find_of_others)
+    results = [store.recall(query) for query in queries]
+    facts = _collect_facts(chain(*(hits[:MAX_RELATED] for hits in results)), find_of_others)
     is_forget = any(clause.is_forget for clause in clauses)
     latest = _find_latest(store, queries[0].namespace, find_of_others) if is_forget else []
-    return RelatedFacts(facts, latest)
+    return RelatedFacts(facts, latest, _list_compared_texts(results[-1], clauses))
+
+
+def _list_compared_texts(facts: Sequence[MemoryEntry], clauses: Sequence[Clause]) -> list[str]:
+    """Return the texts of the facts that a statement of the clauses may contradict: of its attribute, or of unknown ones."""
+    attributes = {str(clause.attribute) for clause in clauses if may_contradict(clause)}
+    texts = [
+        get_single_text(fact.value) or ""
+        for fact in facts
+        if attributes and fact.metadata.get(ATTRIBUTE) in (None, *attributes)
+    ]
+    return [text for text in texts if 0 < len(text) <= MAX_COMPARED_LENGTH]
 
 
 def _collect_facts(hits: Iterable[MemoryEntry], find_of_others: FindOfOthers) -> list[KnownFact]:

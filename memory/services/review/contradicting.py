@@ -23,7 +23,7 @@ from memory.logic.entries.duplicates import get_age_key, list_affirmed_words
 from memory.logic.entries.texts import get_single_text
 from memory.logic.judgement.labels import SINGLE
 from memory.logic.judgement.operations import KnownFact
-from memory.logic.judgement.related_entries import ATTRIBUTE
+from memory.logic.judgement.related_entries import ATTRIBUTE, MAX_COMPARED, MAX_COMPARED_LENGTH
 from memory.logic.review.contradictions import (
     Contradiction,
     ContradictionKind,
@@ -45,8 +45,6 @@ from memory.services.review.proposals import save_proposals
 
 PROPOSED_BY: Final = "curation"
 FACT: Final = "fact"
-MAX_COMPARED: Final = 40  # the newest facts
-MAX_LENGTH: Final = 300  # of a statement
 # An import compares its newest facts among the newest ones of their namespace, so that its cost has an end, however long
 # the file is: a fact costs its encoding, 3 ms, and forty comparisons.
 MAX_IMPORTED: Final = 500
@@ -141,7 +139,7 @@ def _find_newest(fact: MemoryEntry, index: _FactIndex) -> list[Contradiction]:
 
 def _is_comparable(entry: MemoryEntry) -> bool:
     text = get_single_text(entry.value)
-    is_statement = bool(text) and len(text or "") <= MAX_LENGTH
+    is_statement = bool(text) and len(text or "") <= MAX_COMPARED_LENGTH
     return is_statement and (entry.category, entry.tier) == (FACT, Tier.LONG_TERM)
 
 

@@ -1,16 +1,21 @@
 """How often an operation asks the database, literally: each question is part of its latency."""
 
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from memory import services
+from memory.embedding import encoder, judge
+from memory.embedding.judge import find_judge
+from memory.logic.judgement.judge import judge_turn
 from memory.logic.judgement.operations import Action, LearnRequest, Operation
 from memory.services import CallOrigin, MemoryCaller
-from memory.services.entries.learn import learn
+from memory.services.entries.learn import learn, propose_facts
 from tests.memory.services.conftest import in_run
 from tests.support.cast import Cast
 
@@ -54,6 +59,57 @@ def test_turn_asks_the_database(
         learn(step, scope="user", request=request)
 
     assert len(queries) == most, [one["sql"][:90] for one in queries]
+
+
+class CountingEncoder:
+    """The encoder, and what it encoded."""
+
+    def __init__(self) -> None:
+        self.encoder = encoder._load_encoder()
+        self.texts: list[str] = []
+
+    def encode(self, texts: Sequence[str]) -> object:
+        self.texts += texts
+        return self.encoder.encode(texts)
+
+
+@pytest.fixture
+def encoding(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[CountingEncoder]:
+    """The encoder of a process that has encoded nothing yet."""
+    settings.MEMORY_EMBEDDER = "local"
+    counting = CountingEncoder()
+    monkeypatch.setattr(encoder, "_load_encoder", lambda: counting)
+    monkeypatch.setattr(encoder, "_LATEST", OrderedDict())
+    judge._build_judge.cache_clear()
+    yield counting
+    judge._build_judge.cache_clear()
+
+
+def remember_turn(caller: MemoryCaller, message: str, encoding: CountingEncoder) -> list[list[str]]:
+    """Remember a turn; return what was encoded before its write began, and during it."""
+    step = replace(caller, origin=CallOrigin("r1", "node", message))
+    encoding.texts.clear()
+    proposal = propose_facts(step, scope="user", turn=judge_turn(find_judge(), message))
+    before = [*encoding.texts]
+    operations = [replace(each, key=f"m-{message}") for each in proposal.operations]
+    learn(step, scope="user", request=LearnRequest(operations, {}, "long_term", None))
+    return [before, encoding.texts[len(before) :]]
+
+
+def test_write_of_a_turn_encodes_nothing_under_its_lock(
+    cast: Cast, encoding: CountingEncoder
+) -> None:
+    caller = in_run(cast.alice)
+    facts = [f"I play the flute on day {number}." for number in range(30)]
+    for number, fact in enumerate(facts):  # a program stores them, which gives them no attribute
+        services.remember(caller, scope="user", key=f"k{number}", value=fact)
+    services.recall(caller, scope="user", query_text="Hello")  # which prepares the search by meaning
+    home = "I live in Lyon."
+
+    before, during = remember_turn(caller, home, encoding)
+
+    assert (sorted(before), during) == (sorted([home, *facts]), [])
+    assert remember_turn(caller, "I live in Oslo.", encoding) == [["I live in Oslo."], []]
 
 
 @pytest.mark.parametrize(("what", "act", "most"), COSTS)

@@ -10,6 +10,7 @@ import pytest
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import MemoryEntry
 from memory.logic.judgement.operations import Action, LearnRequest, Operation
+from memory.logic.judgement.related_entries import MAX_COMPARED
 from memory.logic.review.contradictions import Contradiction
 from memory.logic.review.proposals import Choice
 from memory.models import Proposal
@@ -209,7 +210,7 @@ def test_comparisons_of_an_import_grow_with_its_facts_and_not_with_their_square(
 
     brought(cast.alice, file_of_facts(*texts))
 
-    assert (len(compared), max(compared)) == (120, contradicting.MAX_COMPARED)
+    assert (len(compared), max(compared)) == (120, MAX_COMPARED)
 
 
 def test_only_the_newest_facts_of_a_long_file_are_compared(
