@@ -186,20 +186,22 @@ async def _measure_remembering(caller: Any, messages: Sequence[str]) -> list[flo
             "origin": Origin("r1", "node", f"{time.monotonic_ns()}"),
         }
         start = time.perf_counter()
-        proposal = await port.propose_facts(message=message, for_model=False, **step)
-        operations = [
-            {
-                "action": str(operation.action),
-                "text": operation.text,
-                "targets": list(operation.targets),
-                "evidence": operation.evidence,
-                "key": f"said-{time.monotonic_ns()}",
-            }
-            for operation in proposal.operations
-        ]
-        await port.learn(operations=operations, **step)
+        await port.learn_message(message=message, decide=_build_operations, **step)
         milliseconds.append((time.perf_counter() - start) * 1000)
     return milliseconds[1:]  # the first one also loads the encoder and imports modules
+
+
+def _build_operations(proposal: Any) -> list[dict[str, Any]]:
+    return [
+        {
+            "action": str(operation.action),
+            "text": operation.text,
+            "targets": list(operation.targets),
+            "evidence": operation.evidence,
+            "key": f"said-{time.monotonic_ns()}",
+        }
+        for operation in proposal.operations
+    ]
 
 
 def _write_concurrently(user: Any, team: Any) -> tuple[int, bool]:

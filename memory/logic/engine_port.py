@@ -5,6 +5,7 @@ Its methods match a protocol of the engine, which this package must not import. 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -17,8 +18,13 @@ from memory.logic.conversations.conversation_requests import (
     ConversationResult,
     parse_request,
 )
-from memory.logic.judgement.judge import Judge, Proposal, Turn, judge_turn
-from memory.logic.judgement.operations import LearnedChange, LearnRequest, parse_operation
+from memory.logic.judgement.judge import Decide, Judge, Proposal, Turn, judge_turn
+from memory.logic.judgement.operations import (
+    LearnedChange,
+    LearnRequest,
+    Operation,
+    parse_operation,
+)
 from memory.logic.judgement.question_recall import recall_for_question
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase, parse_knowledge_bases
 from memory.logic.knowledge.page_queries import MetadataFilter, PageHit, PageQuery
@@ -119,27 +125,11 @@ class EnginePort(ABC):
         return await self.run(lambda: self._store(step, request))
 
     async def propose_facts(
-        self,
-        *,
-        scope: str,
-        identity: Mapping[str, Json],
-        origin: StepOrigin,
-        message: str,
-        for_model: bool = True,
+        self, *, scope: str, identity: Mapping[str, Json], origin: StepOrigin, message: str
     ) -> Proposal:
-        """Propose, without a model, what a message does to memory, with the known facts that it may speak of.
-
-        Unless they are ``for_model``, they are only read if the message may change one of them.
-        """
+        """Propose, without a model, what a message does to memory, with the known facts that it may speak of."""
         step, text = Step(scope, identity, origin), str(self._redact(message))
-
-        def propose() -> Proposal:
-            turn = judge_turn(self._find_judge(), text)
-            return (
-                self._propose(step, turn) if for_model or turn.may_concern_known else turn.propose()
-            )
-
-        return await self.run(propose)
+        return await self.run(lambda: self._propose(step, judge_turn(self._find_judge(), text)))
 
     async def learn(
         self,
@@ -154,9 +144,39 @@ class EnginePort(ABC):
     ) -> list[LearnedChange]:
         """Perform the operations of a turn, all or none. A repeated step changes nothing a second time."""
         step = Step(scope, identity, origin)
-        read_operations = tuple(parse_operation(self._redact({**each})) for each in operations)
+        read_operations = self._read_operations(operations)
         request = LearnRequest(read_operations, self._redact(metadata or {}), tier, ttl_seconds)
         return await self.run(lambda: self._learn(step, request))
+
+    async def learn_message(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        message: str,
+        decide: Callable[[Proposal], Sequence[Mapping[str, Json]]],
+        metadata: Mapping[str, Json] | None = None,
+        tier: str = "long_term",
+        ttl_seconds: float | None = None,
+    ) -> tuple[Proposal, list[LearnedChange]]:
+        """Propose what a message does to memory, and perform the operations that ``decide`` makes of it, as ``learn`` does.
+
+        Known facts are only read if the message may change one of them.
+        """
+        step, text = Step(scope, identity, origin), str(self._redact(message))
+        request = LearnRequest((), self._redact(metadata or {}), tier, ttl_seconds)
+
+        def learn() -> tuple[Proposal, list[LearnedChange]]:
+            turn = judge_turn(self._find_judge(), text)
+            return self._learn_turn(
+                step, turn, request, lambda each: self._read_operations(decide(each))
+            )
+
+        return await self.run(learn)
+
+    def _read_operations(self, operations: Sequence[Mapping[str, Json]]) -> tuple[Operation, ...]:
+        return tuple(parse_operation(self._redact({**each})) for each in operations)
 
     async def delete(
         self,
@@ -254,6 +274,13 @@ class EnginePort(ABC):
 
     @abstractmethod
     def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]: ...
+
+    def _learn_turn(
+        self, step: Step, turn: Turn, request: LearnRequest, decide: Decide
+    ) -> tuple[Proposal, list[LearnedChange]]:
+        """Perform the operations that are decided of the proposal for a turn; those of ``request`` are replaced."""
+        proposal = self._propose(step, turn) if turn.may_concern_known else turn.propose()
+        return proposal, self._learn(step, replace(request, operations=decide(proposal)))
 
     @abstractmethod
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int: ...

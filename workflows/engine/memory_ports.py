@@ -194,18 +194,9 @@ class LearningPort(Protocol):
     """A memory that knows what a person's message changes in it."""
 
     async def propose_facts(
-        self,
-        *,
-        scope: str,
-        identity: Mapping[str, Json],
-        origin: Origin,
-        message: str,
-        for_model: bool = True,
+        self, *, scope: str, identity: Mapping[str, Json], origin: Origin, message: str
     ) -> FactProposal:
-        """Propose what the message does to memory, without a model.
-
-        The known facts are complete only ``for_model``: for one that is shown them and decides instead.
-        """
+        """Propose what the message does to memory, for a model that decides instead."""
         ...
 
     async def learn(
@@ -222,6 +213,24 @@ class LearningPort(Protocol):
         """Perform the operations, which have the fields of ``FactOperation``, all or none.
 
         A repeated step changes nothing a second time.
+        """
+        ...
+
+    async def learn_message(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: Origin,
+        message: str,
+        decide: Callable[[FactProposal], Sequence[Mapping[str, Json]]],
+        metadata: Mapping[str, Json] | None = None,
+        tier: str = "long_term",
+        ttl_seconds: float | None = None,
+    ) -> tuple[FactProposal, Sequence[LearnedFact]]:
+        """Propose what the message does to memory, and perform the operations that ``decide`` makes of it, as ``learn`` does.
+
+        ``decide`` may be called again, and must not wait. The proposal names only the known facts that were compared.
         """
         ...
 

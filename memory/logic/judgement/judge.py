@@ -1,7 +1,7 @@
 """Judge messages by an encoder and its probes, and propose what to do to memory."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -44,6 +44,9 @@ class Proposal:
     method: str
     asks_to_forget: bool = False
 
+
+# Returns the operations that are performed of a proposal.
+Decide = Callable[[Proposal], Sequence[Operation]]
 
 BY_MEANING: Final = "meaning"
 BY_RULES: Final = "rules"

@@ -13,12 +13,17 @@ from django.conf import settings
 from accounts.request_transaction import pausable_tenant
 from config.retry import retry_on_conflict
 from memory.core.entry_codec import CONTENT, get_state
-from memory.core.records import MemoryEntry, StoreParams, Tier
+from memory.core.records import MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.core.scopes import compute_lifetime
 from memory.embedding.judge import find_judge
-from memory.logic.judgement.judge import Proposal, Turn
+from memory.logic.judgement.judge import Decide, Judge, Proposal, Turn
 from memory.logic.judgement.learning import Learner
-from memory.logic.judgement.operations import NOTHING_RELATED, LearnedChange, LearnRequest
+from memory.logic.judgement.operations import (
+    NOTHING_RELATED,
+    LearnedChange,
+    LearnRequest,
+    RelatedFacts,
+)
 from memory.logic.judgement.related_entries import build_queries, find_related
 from memory.providers.postgres import rows
 from memory.services.entries.edit import edit_entry
@@ -27,8 +32,8 @@ from memory.services.entries.remember import remember
 from memory.services.entries.speakers import find_of_others
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
-from memory.services.gateway.namespace_access import NamespaceLookup
-from memory.services.recall.recall import open_for_query
+from memory.services.gateway.namespace_access import NamespaceAccess, NamespaceLookup
+from memory.services.recall.recall import embed_for, open_embedded, open_for_query
 from memory.services.review.contradicting import propose_contradictions
 
 
@@ -44,15 +49,41 @@ def propose_facts(caller: MemoryCaller, *, scope: str, turn: Turn) -> Proposal:
 
     Nothing is compared with entries that the caller may not view, or that its person has paused.
     """
-    related = NOTHING_RELATED
-    first, *other_queries = build_queries("", turn.message, turn.clauses)
+    first, *others = build_queries("", turn.message, turn.clauses)
     with open_for_query(caller, first, scope=scope, namespace=None) as (access, query):
-        if access.target.row is not None:
-            queries = [query, *(replace(each, namespace=access.text) for each in other_queries)]
-            related = find_related(
-                access.open_store(), queries, turn.clauses, partial(find_of_others, access)
-            )
+        related = _find_related(access, [query, *others], turn)
     return turn.propose(related)
+
+
+@retry_on_conflict
+def learn_turn(
+    caller: MemoryCaller, *, scope: str, turn: Turn, request: LearnRequest, decide: Decide
+) -> tuple[Proposal, list[LearnedChange]]:
+    """Propose what the turn does, and perform the operations that are decided, in one transaction.
+
+    All that is compared is read and judged before the first write, which takes the namespace's lock.
+    """
+    lookup = _build_lookup(request)
+    first, *others = build_queries("", turn.message, turn.clauses)
+    first, authorized = embed_for(caller, first, scope=scope)
+    with pausable_tenant([caller.team_id]):
+        with open_embedded(caller, first, authorized, scope=scope, lookup=lookup) as (
+            access,
+            query,
+        ):
+            related = _find_related(access, [query, *others], turn)
+        proposal = turn.propose(related)
+        request = replace(request, operations=decide(proposal))
+        return proposal, _perform(caller, scope, request, turn.judge, lookup)
+
+
+def _find_related(
+    access: NamespaceAccess, queries: Sequence[MemoryQuery], turn: Turn
+) -> RelatedFacts:
+    if access.target.row is None:
+        return NOTHING_RELATED
+    queries = [replace(query, namespace=access.text) for query in queries]
+    return find_related(access.open_store(), queries, turn.clauses, partial(find_of_others, access))
 
 
 @retry_on_conflict
@@ -67,13 +98,22 @@ def learn(caller: MemoryCaller, *, scope: str, request: LearnRequest) -> list[Le
     judge = find_judge()
     if judge is not None:  # all at once, before there is a lock
         judge.judge_texts([operation.text for operation in request.operations if operation.text])
-    lookup = _build_lookup(request)
-    learner = _Learner(judge=judge, request=request, caller=caller, scope=scope, lookup=lookup)
     with pausable_tenant([caller.team_id]):
-        changes = learner.learn()
-        stored = [change.entry for change in changes if change.entry and change.is_new]
-        propose_contradictions(caller, stored, lookup)
-        return changes
+        return _perform(caller, scope, request, judge, _build_lookup(request))
+
+
+def _perform(
+    caller: MemoryCaller,
+    scope: str,
+    request: LearnRequest,
+    judge: Judge | None,
+    lookup: NamespaceLookup | None,
+) -> list[LearnedChange]:
+    learner = _Learner(judge=judge, request=request, caller=caller, scope=scope, lookup=lookup)
+    changes = learner.learn()
+    stored = [change.entry for change in changes if change.entry and change.is_new]
+    propose_contradictions(caller, stored, lookup)
+    return changes
 
 
 def _build_lookup(request: LearnRequest) -> NamespaceLookup | None:

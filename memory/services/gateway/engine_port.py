@@ -15,7 +15,7 @@ from memory.core.scopes import compute_lifetime, get_stream_name, replace_group
 from memory.embedding.judge import find_judge
 from memory.logic.conversations.conversation_requests import ConversationRequest, ConversationResult
 from memory.logic.engine_port import EnginePort
-from memory.logic.judgement.judge import Judge, Proposal, Turn
+from memory.logic.judgement.judge import Decide, Judge, Proposal, Turn
 from memory.logic.judgement.operations import LearnedChange, LearnRequest
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase
 from memory.logic.knowledge.page_queries import PageHit, PageQuery
@@ -26,7 +26,7 @@ from memory.logic.wiki.actions import WikiAction, WikiResult
 from memory.providers.postgres.provider import run_in_database_thread
 from memory.services.conversations.conversation import handle_conversation
 from memory.services.entries.forget import forget
-from memory.services.entries.learn import learn, propose_facts
+from memory.services.entries.learn import learn, learn_turn, propose_facts
 from memory.services.entries.remember import remember
 from memory.services.entries.run_notes import save_run_todos
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
@@ -128,6 +128,14 @@ class RunMemory(EnginePort):
 
     def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]:
         return learn(self._build_caller(step), scope=step.scope, request=request)
+
+    def _learn_turn(
+        self, step: Step, turn: Turn, request: LearnRequest, decide: Decide
+    ) -> tuple[Proposal, list[LearnedChange]]:
+        if not turn.may_concern_known:
+            return super()._learn_turn(step, turn, request, decide)
+        caller = self._build_caller(step)
+        return learn_turn(caller, scope=step.scope, turn=turn, request=request, decide=decide)
 
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
         return forget(self._build_caller(step), scope=step.scope, key=key, filter=filter_).count

@@ -25,7 +25,7 @@ from memory.logic.judgement.question_recall import recall_for_question
 from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import authorize, hash_key, open_namespace
-from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.gateway.namespace_access import NamespaceAccess, NamespaceLookup
 from memory.services.recall.prompt_notes import add_notes, list_shown
 
 
@@ -110,9 +110,18 @@ def recall_for_node(
 def open_for_query(
     caller: MemoryCaller, query: MemoryQuery, *, scope: str | None, namespace: str | None
 ) -> Iterator[tuple[NamespaceAccess, MemoryQuery]]:
-    """Open a namespace for a recall. Yield it, and the query with the namespace's name and the text's embedding.
+    """Open a namespace for a recall. Yield it, and the query with the namespace's name and the text's embedding."""
+    query, access = embed_for(caller, query, scope=scope, namespace=namespace)
+    with open_embedded(caller, query, access, scope=scope, namespace=namespace) as opened:
+        yield opened
 
-    The embedder is called before the transaction because it is slow. Only if the caller is authorized and there is
+
+def embed_for(
+    caller: MemoryCaller, query: MemoryQuery, *, scope: str | None, namespace: str | None = None
+) -> tuple[MemoryQuery, NamespaceAccess | None]:
+    """Return the query with the text's embedding, and the access if it had to be checked before.
+
+    This is called before the transaction because the embedder is slow. Only if the caller is authorized and there is
     something to find, the text leaves the process: that of a refused query is never sent.
     """
     authorized: NamespaceAccess | None = None
@@ -125,8 +134,28 @@ def open_for_query(
 
     if settings.MEMORY_EMBEDDER or find_team_embedder(caller.team_id):
         query = embed_query(query, caller.team_id, may_embed)
+    return query, authorized
+
+
+@contextmanager
+def open_embedded(
+    caller: MemoryCaller,
+    query: MemoryQuery,
+    authorized: NamespaceAccess | None,
+    *,
+    scope: str | None,
+    namespace: str | None = None,
+    lookup: NamespaceLookup | None = None,
+) -> Iterator[tuple[NamespaceAccess, MemoryQuery]]:
+    """Open a namespace for a query that has its embedding, as ``open_for_query`` does."""
     with open_namespace(
-        caller, "view", "memory.recalled", scope=scope, namespace=namespace, access=authorized
+        caller,
+        "view",
+        "memory.recalled",
+        scope=scope,
+        namespace=namespace,
+        access=authorized,
+        lookup=lookup,
     ) as access:
         # Memory that is kept elsewhere has no vectors, and so no floor.
         meaning = None if access.external is not None else query.meaning

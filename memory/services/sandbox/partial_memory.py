@@ -19,7 +19,7 @@ from memory.logic.conversations.conversation_requests import (
     parse_request,
     perform_request,
 )
-from memory.logic.judgement.judge import Proposal, Turn
+from memory.logic.judgement.judge import Decide, Proposal, Turn
 from memory.logic.judgement.operations import LearnedChange, LearnRequest
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase
 from memory.logic.knowledge.page_queries import PageHit, PageQuery
@@ -87,6 +87,11 @@ class PartialMemory(RunMemory):
 
     def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]:
         return self._select(step)._learn(step, request)
+
+    def _learn_turn(
+        self, step: Step, turn: Turn, request: LearnRequest, decide: Decide
+    ) -> tuple[Proposal, list[LearnedChange]]:
+        return self._select(step)._learn_turn(step, turn, request, decide)
 
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
         return self._select(step)._delete(step, key, filter_)

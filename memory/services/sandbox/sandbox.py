@@ -23,9 +23,10 @@ from memory.logic.conversations.conversation_requests import (
     ConversationResult,
     perform_request,
 )
+from memory.logic.engine_port import EnginePort
 from memory.logic.entries.tiers import is_rejected
 from memory.logic.judgement.asked_facts import name_reason
-from memory.logic.judgement.judge import Proposal, Turn
+from memory.logic.judgement.judge import Decide, Proposal, Turn
 from memory.logic.judgement.learning import StoreLearner, propose_for_store
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
 from memory.logic.knowledge.knowledge_base import list_page_entries
@@ -112,6 +113,11 @@ class SandboxMemory(RunMemory):
 
     def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]:
         return [self._learn_one(step, request, operation) for operation in request.operations]
+
+    def _learn_turn(
+        self, step: Step, turn: Turn, request: LearnRequest, decide: Decide
+    ) -> tuple[Proposal, list[LearnedChange]]:
+        return EnginePort._learn_turn(self, step, turn, request, decide)
 
     def _learn_one(self, step: Step, request: LearnRequest, operation: Operation) -> LearnedChange:
         """Perform one operation on the copy, with the permission that it needs on the real namespace."""

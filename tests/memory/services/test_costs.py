@@ -103,7 +103,9 @@ def test_write_of_a_turn_encodes_nothing_under_its_lock(
     facts = [f"I play the flute on day {number}." for number in range(30)]
     for number, fact in enumerate(facts):  # a program stores them, which gives them no attribute
         services.remember(caller, scope="user", key=f"k{number}", value=fact)
-    services.recall(caller, scope="user", query_text="Hello")  # which prepares the search by meaning
+    services.recall(
+        caller, scope="user", query_text="Hello"
+    )  # which prepares the search by meaning
     home = "I live in Lyon."
 
     before, during = remember_turn(caller, home, encoding)

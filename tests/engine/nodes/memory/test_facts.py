@@ -10,6 +10,7 @@ import pytest
 from memory.core.records import StoreParams
 from memory.embedding import encoder
 from memory.logic.judgement.judge import Judge, Proposal
+from memory.logic.judgement.operations import LearnedChange
 from memory.logic.judgement.probes import load_probes
 from memory.logic.provider_port import ProviderPort
 from memory.providers.in_memory import InMemoryProvider
@@ -190,8 +191,8 @@ async def test_wish_to_forget_what_is_not_known_is_reported_if_it_surely_is_one(
     method: str, counts: list[int]
 ) -> None:
     class Asked(ProviderPort):
-        async def propose_facts(self, **arguments: Any) -> Proposal:
-            return Proposal((), (), method, asks_to_forget=True)
+        async def learn_message(self, **arguments: Any) -> tuple[Proposal, list[LearnedChange]]:
+            return Proposal((), (), method, asks_to_forget=True), []
 
     port = Asked(InMemoryProvider())
     handle = WorkflowRunner(remember(), memory=port).start(

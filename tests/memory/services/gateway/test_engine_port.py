@@ -106,38 +106,35 @@ def test_fact_is_stored_once_and_a_repeated_step_is_told_that_it_stored_it() -> 
         assert [*entries] == [("k-I don't l", 1), ("k-I live in", 1)]
 
 
-# Of a message, and whether it is for a model: the recalls of what is known.
-READS = [
-    ("I play the violin.", False, 0),
-    ("Thank you!", False, 0),
-    ("I moved to Lyon.", False, 1),
-    ("Please forget my phone number.", False, 1),
-    ("I play the violin.", True, 1),
-    ("Thank you!", True, 1),
+# Of a message: the trail of a turn that nobody decides about but memory itself.
+TRAILS = [
+    ("I play the violin.", ["memory.stored"]),
+    ("Thank you!", []),
+    ("I moved to Lyon.", ["memory.recalled", "memory.listed", "memory.stored", "memory.edited"]),
+    ("Please forget my phone number.", ["memory.recalled"]),
 ]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_known_facts_are_read_for_a_model_or_if_the_message_may_change_one(settings: Any) -> None:
+def test_known_facts_are_read_only_if_the_message_may_change_one(settings: Any) -> None:
     settings.MEMORY_EMBEDDER = "local"
     alice = make_cast().alice
     remember(in_run(alice), scope="user", key="home", value="I live in Oslo.")
     port = RunMemory(in_run(alice))
 
-    def count_recalls() -> int:
-        return [line[0] for line in trail(alice.team.id)].count("memory.recalled")
+    def decide(proposal: Any) -> list[dict[str, Any]]:
+        return [{**asdict(each), "key": f"m-{each.text}"} for each in proposal.operations]
 
-    def count_reads(message: str, *, for_model: bool) -> int:
-        before = count_recalls()
-        work = port.propose_facts(
-            scope="user", identity={}, origin=Step(), message=message, for_model=for_model
+    def learn(message: str) -> list[str]:
+        before, origin = len(trail(alice.team.id)), Step(idempotency_key=message)
+        asyncio.run(
+            port.learn_message(
+                scope="user", identity={}, origin=origin, message=message, decide=decide
+            )
         )
-        assert bool(asyncio.run(work).known_facts) == (count_recalls() > before)
-        return count_recalls() - before
+        return [action for action, *_rest in trail(alice.team.id)[before:]]
 
-    counts = [count_reads(message, for_model=for_model) for message, for_model, _ in READS]
-
-    assert counts == [reads for _message, _for_model, reads in READS]
+    assert [(message, learn(message)) for message, _trail in TRAILS] == TRAILS
 
 
 @pytest.mark.parametrize("port", [RunMemory, ProviderPort])

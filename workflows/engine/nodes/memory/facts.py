@@ -95,12 +95,8 @@ async def decide_facts(
     """
     if not message.strip():
         return Decision()
-    proposed = tuple(
-        FactOperation(str(o.action), o.text, tuple(o.targets), o.evidence)
-        for o in proposal.operations
-    )
     if model is None:
-        return Decision(proposed, proposal.method)
+        return accept_proposal(proposal)
     usage: Usage | None = None
     try:
         known_facts = proposal.known_facts[:MAX_KNOWN]
@@ -116,12 +112,21 @@ async def decide_facts(
         operations = _read_operations(reply)
     except (EngineFault, ValueError) as fault:
         log.warning("facts_without_model", exc_info=fault, extra={"node": ctx.node_id})
-        return Decision(proposed, proposal.method, usage=usage)
+        return accept_proposal(proposal, usage)
     checked, dropped = check_operations(
         operations, message, {name: fact.id for name, fact in ids.items()},
         may_forget=proposal.asks_to_forget,
     )  # fmt: skip
     return Decision(checked, BY_MODEL, dropped, usage)
+
+
+def accept_proposal(proposal: FactProposal, usage: Usage | None = None) -> Decision:
+    """Return the decision to do what memory proposes. ``usage`` is that of a model that failed to decide."""
+    operations = tuple(
+        FactOperation(str(o.action), o.text, tuple(o.targets), o.evidence)
+        for o in proposal.operations
+    )
+    return Decision(operations, proposal.method, usage=usage)
 
 
 async def _build_messages(

@@ -5,6 +5,7 @@ Later nodes and runs can read it there unless it is quarantined.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Final, Literal
 
 from pydantic import AliasChoices
@@ -21,7 +22,7 @@ from workflows.engine.memory_ports import FactOperation, LearnedFact
 from workflows.engine.model_records import USAGE, describe_usage
 from workflows.engine.nodes.memory.entry_keys import build_key
 from workflows.engine.nodes.memory.fact_operations import ADD, ASK, FORGET
-from workflows.engine.nodes.memory.facts import Decision, decide_facts
+from workflows.engine.nodes.memory.facts import Decision, accept_proposal, decide_facts
 from workflows.engine.nodes.memory.memory_access import (
     SCOPE_FIELD,
     TRUSTS_OUTSIDE_FIELD,
@@ -240,17 +241,30 @@ async def _store_facts(
     ctx.record_inputs({"scope": config.scope, "metadata": metadata, "message": message})
     memory = get_learning(ctx, config.scope)  # before the model is paid for
     step: dict[str, Any] = {"scope": config.scope, "identity": ctx.identity, "origin": ctx.origin}
+    content: dict[str, Any] = {
+        "metadata": metadata, "tier": tier, "ttl_seconds": config.ttl_seconds
+    }  # fmt: skip
+    asks = is_influenced(ctx.node_id, config.selectors, ctx.untrusted)
+    limit = partial(_limit_operations, tier=tier, asks_to_forget=asks)
     model = config.model or HelperModel()
     decider = model if await has_model(model, ctx) else None
-    proposal = await memory.propose_facts(**step, message=message, for_model=decider is not None)
-    decision = await decide_facts(message, answer, proposal, decider, ctx)
-    asks = is_influenced(ctx.node_id, config.selectors, ctx.untrusted)
-    limited = _limit_operations(decision.operations, tier, asks_to_forget=asks)
-    operations, refused = await _refuse_secrets(limited, metadata, config, ctx)
+    refused: list[Outcome] = []
+    if decider is None and not await _find_secret(message, metadata, ctx):
+        proposal, changes = await memory.learn_message(
+            **step,
+            **content,
+            message=message,
+            decide=lambda each: [asdict(o) for o in limit(accept_proposal(each).operations)],
+        )
+        decision = accept_proposal(proposal)
+    else:
+        proposal = await memory.propose_facts(**step, message=message)
+        decision = await decide_facts(message, answer, proposal, decider, ctx)
+        operations, refused = await _refuse_secrets(
+            limit(decision.operations), metadata, config, ctx
+        )
+        changes = await memory.learn(**step, **content, operations=operations)
     ctx.recorded_inputs.update(_describe_decision(decision))
-    changes = await memory.learn(
-        **step, operations=operations, metadata=metadata, tier=tier, ttl_seconds=config.ttl_seconds
-    )
     outcomes = [each for change in changes for each in _list_outcomes(change, config, ctx)]
     outcomes += refused
     outputs = _build_outputs(outcomes)
@@ -273,13 +287,18 @@ async def _refuse_secrets(
     refused: list[Outcome] = []
     for operation in operations:
         values = asdict(operation)
-        fields = {"value_selector": values, "metadata": dict(metadata)} if operation.text else {}
-        if field := await find_field_with_secret(ctx, fields):
+        if operation.text and (field := await _find_secret(values, metadata, ctx)):
             refusal, reason = refuse_secret(ctx, config.scope, field)
             refused.append(Outcome("", events=(refusal,), reason=reason))
         else:
             kept.append(values)
     return kept, refused
+
+
+async def _find_secret(value: Json, metadata: Mapping[str, Json], ctx: NodeContext) -> str:
+    """Return the name of the field that has a stored secret in it, or an empty string."""
+    fields = {"value_selector": value, "metadata": dict(metadata)}
+    return await find_field_with_secret(ctx, fields)
 
 
 def _has_met_wish(outcomes: Sequence[Outcome]) -> bool:
