@@ -12,10 +12,11 @@ from django.test.utils import CaptureQueriesContext
 from memory import services
 from memory.embedding import encoder, judge
 from memory.embedding.judge import find_judge
-from memory.logic.judgement.judge import judge_turn
-from memory.logic.judgement.operations import Action, LearnRequest, Operation
+from memory.logic.judgement.judge import Proposal, judge_turn
+from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
+from memory.providers.postgres import rows
 from memory.services import CallOrigin, MemoryCaller
-from memory.services.entries.learn import learn, propose_facts
+from memory.services.entries.learn import learn, learn_turn
 from tests.memory.services.conftest import in_run
 from tests.support.cast import Cast
 
@@ -85,33 +86,68 @@ def encoding(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Countin
     judge._build_judge.cache_clear()
 
 
-def remember_turn(caller: MemoryCaller, message: str, encoding: CountingEncoder) -> list[list[str]]:
-    """Remember a turn; return what was encoded before its write began, and during it."""
+def remember_message(caller: MemoryCaller, message: str) -> list[LearnedChange]:
+    """Remember it without a model."""
+    turn = judge_turn(find_judge(), message)
+    request = LearnRequest((), {}, "long_term", None)
+
+    def decide(proposal: Proposal) -> list[Operation]:
+        return [replace(each, key=f"m-{each.text}") for each in proposal.operations]
+
     step = replace(caller, origin=CallOrigin("r1", "node", message))
-    encoding.texts.clear()
-    proposal = propose_facts(step, scope="user", turn=judge_turn(find_judge(), message))
-    before = [*encoding.texts]
-    operations = [replace(each, key=f"m-{message}") for each in proposal.operations]
-    learn(step, scope="user", request=LearnRequest(operations, {}, "long_term", None))
-    return [before, encoding.texts[len(before) :]]
+    _proposal, changes = learn_turn(step, scope="user", turn=turn, request=request, decide=decide)
+    return changes
+
+
+# What is known is read, compared and changed in one transaction, which begins and ends with three statements.
+MESSAGES = [
+    ("I moved to Oslo.", "replace", 17),
+    ("My name is Tom and I am 34 years old.", "add, add", 18),
+    ("Please forget where I live.", "forget", 22),
+]
+
+
+@pytest.mark.parametrize(("message", "actions", "most"), MESSAGES)
+def test_message_asks_the_database_in_one_transaction(
+    cast: Cast, settings: Any, message: str, actions: str, most: int
+) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+    caller = in_run(cast.alice)
+    services.remember(caller, scope="user", key="a", value="I live in Lyon.")
+    services.recall(caller, scope="user", query_text="Hello")  # which finds the embedder
+
+    with CaptureQueriesContext(connection) as queries:
+        changes = remember_message(caller, message)
+
+    statements = [query["sql"] for query in queries]
+    assert ", ".join(change.action for change in changes) == actions
+    assert len(statements) == most, [statement[:90] for statement in statements]
+    assert [statements.count(word) for word in ("BEGIN", "COMMIT")] == [1, 1]
 
 
 def test_write_of_a_turn_encodes_nothing_under_its_lock(
-    cast: Cast, encoding: CountingEncoder
+    cast: Cast, encoding: CountingEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caller = in_run(cast.alice)
     facts = [f"I play the flute on day {number}." for number in range(30)]
     for number, fact in enumerate(facts):  # a program stores them, which gives them no attribute
         services.remember(caller, scope="user", key=f"k{number}", value=fact)
-    services.recall(
-        caller, scope="user", query_text="Hello"
-    )  # which prepares the search by meaning
-    home = "I live in Lyon."
+    services.recall(caller, scope="user", query_text="Hello")  # which prepares the search
+    encoding.texts.clear()
+    before: list[list[str]] = []
 
-    before, during = remember_turn(caller, home, encoding)
+    def lock(*arguments: Any) -> Any:
+        before.append([*encoding.texts])
+        return claim_to_write(*arguments)
 
-    assert (sorted(before), during) == (sorted([home, *facts]), [])
-    assert remember_turn(caller, "I live in Oslo.", encoding) == [["I live in Oslo."], []]
+    claim_to_write = rows.claim_to_write
+    monkeypatch.setattr(rows, "claim_to_write", lock)
+
+    remember_message(caller, "I live in Lyon.")
+    remember_message(caller, "I live in Oslo.")
+
+    assert sorted(before[0]) == sorted([*facts, "I live in Lyon."])
+    assert before[-1] == encoding.texts == [*before[0], "I live in Oslo."]
 
 
 @pytest.mark.parametrize(("what", "act", "most"), COSTS)
