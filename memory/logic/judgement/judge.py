@@ -63,7 +63,10 @@ class Judge:
         self._clauses: OrderedDict[str, Clause] = OrderedDict()
 
     def judge_message(self, message: str) -> list[Clause]:
-        return judge_message(message, self.judge_texts)
+        """Judge what the message says. What is stored of it begins with a capital letter, and needn't be judged again for that."""
+        clauses = judge_message(message, self.judge_texts)
+        self._clauses.update((clause.text, clause) for clause in clauses)
+        return clauses
 
     def judge_texts(self, texts: Sequence[str]) -> list[Clause]:
         """Judge each text as one clause; texts that were judged lately aren't judged again."""

@@ -54,6 +54,18 @@ def test_text_that_was_judged_lately_is_not_judged_again() -> None:
     assert judge.texts == ["I live in Lyon."]
 
 
+def test_part_of_a_sentence_is_not_judged_again_because_it_is_stored_as_one() -> None:
+    judge = CountingJudge()
+
+    clauses = judge.judge_message("Meine Mutter heißt Eva, wir wohnen in Graz.")
+    judged = [*judge.texts]
+    stored = judge.judge_texts([clause.text for clause in clauses])
+
+    assert [clause.text for clause in stored] == ["Meine Mutter heißt Eva.", "Wir wohnen in Graz."]
+    assert judge.texts == judged
+    assert "Wir wohnen in Graz." not in judged
+
+
 @pytest.mark.parametrize(
     ("message", "is_compared"),
     [
