@@ -8,7 +8,7 @@ import memory.services
 
 FOLDER = Path(memory.services.__file__).parent
 
-OPENERS = {"open_namespace", "open_entry", "_open", "open_for_query"}
+OPENERS = {"open_namespace", "open_entry", "_open", "open_for_query", "open_embedded"}
 
 # They keep what they changed in memory beside the transaction, so a second attempt would find it changed.
 EXCEPTIONS = {"sandbox/dry_run.py", "sandbox/sandbox.py", "gateway/gateway.py"}

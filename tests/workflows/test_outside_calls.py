@@ -354,7 +354,8 @@ def test_code_of_requests_and_workers_waits_only_through_the_doors() -> None:
 
 # What may wait for memory at another installation, for a bucket or for a mail server.
 WAITING = {
-    *("open_for_query", "open_run_book", "remember", "recall", "recall_query", "write_pages"),
+    *("open_for_query", "open_embedded", "embed_for", "open_run_book"),
+    *("remember", "recall", "recall_query", "write_pages"),
     *(
         "clear_namespace",
         "measure",
