@@ -20,10 +20,9 @@ from workflows.engine.tool_calls import SecretPort, ToolCall, ToolPort, ToolSpec
 
 
 Role = Literal["system", "user", "assistant", "tool"]
-# The task of a request that asks for the facts in its ``subject``.
+# The tasks of requests that only a language model can answer: the facts in its ``subject``, the knowledge base to search
+# of several, and the conditions on metadata that a question states.
 FACTS_TASK: Final = "facts"
-# The tasks of requests that only a language model can answer: of knowledge bases the one to search, and the conditions
-# on metadata that a question states.
 CHOICE_TASK: Final = "choose_knowledge_base"
 CONDITIONS_TASK: Final = "metadata_conditions"
 
