@@ -8,7 +8,7 @@ import pytest
 from tests.support.cases import for_each
 from tests.support.documents import document, end, llm, node, start
 from tests.support.engine import EchoModels
-from workflows.engine.files.local import LocalFiles
+from tests.support.local_files import LocalFiles
 from workflows.engine.nodes import build_kinds
 from workflows.engine.ports import ImagePart, Message
 from workflows.engine.runtime.run_request import RunResult

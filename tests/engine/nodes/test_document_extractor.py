@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.support.documents import document, end, node, start
+from tests.support.local_files import LocalFiles
 from workflows.engine.errors import DocumentUnreadable
-from workflows.engine.files.local import LocalFiles
 from workflows.engine.files.ports import DocumentRequest
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes.http_server import FakeHttp, Reply
 from tests.support.documents import document, end, node, start
-from workflows.engine.files.local import LocalFiles
+from tests.support.local_files import LocalFiles
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.testing.backends import InProcessBackend, Outcome, Request
 from workflows.execution.ports.http import GuardedHttp

@@ -11,9 +11,6 @@ from workflows.engine.language.values import is_number
 from workflows.engine.nodes.data.list_operations import build_error
 
 
-SECOND_LIST: Final = "second_input_selector"
-
-
 def apply_operation(
     name: str, value: Json, settings: Mapping[str, Json], second: Json = None
 ) -> Json:

@@ -1,4 +1,4 @@
-"""An in-process implementation of the file port: contents in a dictionary, for tests and for runs without a server."""
+"""An implementation of the file port: contents in a dictionary."""
 
 import hashlib
 from collections.abc import Mapping
