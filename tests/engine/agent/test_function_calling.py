@@ -261,6 +261,28 @@ async def test_object_in_a_setting_of_the_author_keeps_its_members(is_object: bo
     assert (given if is_object else json.loads(given)) == {"name": 'x", "all": "'}
 
 
+async def test_texts_inside_a_setting_of_the_author_are_filled_in_too() -> None:
+    model = ScriptedModel(("", [call("book", seats=2)]), "Done")
+    tools = Tools(book=lambda seats, **others: "booked")
+    names: dict[str, Any] = {key: {} for key in ("guest", "tags", "note")}
+    tools.schemas["book"] = {"type": "object", "properties": {"seats": {}, **names}}
+    settings = {
+        "guest": {"name": "<{{#start.text#}}>", "query": '{ all(x: "{{#start.text#}}") { id } }'},
+        "tags": {"type": "mixed", "value": ["{{#start.text#}}"]},
+        "note": {"type": "constant", "value": "{{#start.text#}}"},
+    }
+    entry = {"source": "plugin", "name": "book", "settings": settings}
+
+    await build_runner(model, tools, tools=[entry]).run(inputs={"q": "?", "text": 'x"'})
+
+    assert tools.ledger[0][1] == {
+        "guest": {"name": '<x">', "query": '{ all(x: "x\\"") { id } }'},
+        "tags": ['x"'],
+        "note": "{{#start.text#}}",
+        "seats": 2,
+    }
+
+
 async def test_tools_of_the_same_name_are_told_apart() -> None:
     tools = calculator()
     entries = [

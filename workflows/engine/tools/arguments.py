@@ -8,6 +8,9 @@ from workflows.engine.language.document import Json
 from workflows.engine.language.json_schema import find_schema_error
 
 
+_ANY: Final = "any"  # what a schema allows that names no type
+
+
 class ArgumentsInvalid(Exception):
     """The arguments do not fit the tool's parameters."""
 
@@ -32,10 +35,34 @@ def prepare_arguments(
     return prepared
 
 
+def find_only_type(schema: Json) -> str | None:
+    """Return the one type that a schema allows beside null, or None if it allows several or says nothing of types.
+
+    A parameter that may be left out is often written as a choice between its type and null.
+    """
+    types = _list_types(schema) - {"null"}
+    return types.pop() if len(types) == 1 and _ANY not in types else None
+
+
+def _list_types(schema: Json) -> set[str]:
+    if not isinstance(schema, Mapping):
+        return {_ANY}
+    types = schema.get("type")
+    if isinstance(types, str):
+        return {types}
+    if isinstance(types, list | tuple):
+        return {str(name) for name in types}
+    choices = schema.get("anyOf") or schema.get("oneOf")
+    if not isinstance(choices, list | tuple):
+        return {_ANY}
+    # A choice within a choice is nobody's way to say that a value may be null.
+    simple = (choice.get("type") if isinstance(choice, Mapping) else None for choice in choices)
+    return {name if isinstance(name, str) else _ANY for name in simple}
+
+
 def _convert(value: Json, schema: Json) -> Json:
     """Return the text as a value of the schema's type, or unchanged if it is not one."""
-    expected = schema.get("type") if isinstance(schema, Mapping) else None
-    read = _READERS.get(expected) if isinstance(expected, str) else None
+    read = _READERS.get(find_only_type(schema) or "")
     if read is None or not isinstance(value, str):
         return value
     try:

@@ -7,8 +7,9 @@ import pytest
 from tests.engine.nodes.http.hostile import TEXTS
 from tests.support.cases import for_each
 from workflows.engine.language.variables import VariablePool
-from workflows.engine.nodes.http.json_body import BuiltJson, build_json, render_argument
+from workflows.engine.nodes.http.json_body import BuiltJson, build_json
 from workflows.engine.nodes.http.json_repair import NotJson
+from workflows.engine.nodes.http.written_texts import render_argument
 
 
 def pool(**values: Any) -> VariablePool:

@@ -13,7 +13,7 @@ from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.templating import Template
 from workflows.engine.language.variables import VariablePool
-from workflows.engine.nodes.http.json_body import render_argument
+from workflows.engine.nodes.http.written_texts import render_argument
 from workflows.engine.ports import SubRunResult
 from workflows.engine.runtime.step_records import RunStatus, StepError
 from workflows.engine.text_rendering import as_text
@@ -114,15 +114,15 @@ def _build_result(config: SubWorkflowConfig, ctx: NodeContext, result: SubRunRes
 
 def _read_inputs(config: SubWorkflowConfig, pool: VariablePool) -> dict[str, Json]:
     """Return the values of the inputs. One that is left empty is not passed, so that the start form's default applies."""
-    values = {name: _read_input(value, pool) for name, value in config.inputs.items()}
+    values = {name: _read_input(name, value, pool) for name, value in config.inputs.items()}
     return {name: value for name, value in values.items() if value is not None and value != ""}
 
 
-def _read_input(value: Json, pool: VariablePool) -> Json:
+def _read_input(name: str, value: Json, pool: VariablePool) -> Json:
     selector = _get_selector(value)
     if selector is not None:
         return pool.get_or_none(selector)
-    return render_argument(value, pool) if isinstance(value, str) else value
+    return render_argument(value, pool, name) if isinstance(value, str) else value
 
 
 def _get_selector(value: Json) -> Selector | None:

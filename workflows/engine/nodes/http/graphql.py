@@ -12,6 +12,8 @@ from workflows.engine.text_rendering import as_text
 
 GetValue = Callable[[int], Json]
 
+# The member or parameter of a request to a GraphQL server that is a text in a language of its own.
+QUERY: Final = "query"
 _QUERY: Final = re.compile(
     r"(?:\s|,|#[^\n]*)*(?:\{\s*[_A-Za-z.\ufdd0]|(?:query|mutation|subscription|fragment)\b[^\"{]*\{)"
 )

@@ -12,9 +12,8 @@ from typing import Final
 
 from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.templating import Template, format_reference
-from workflows.engine.language.values import to_json
 from workflows.engine.language.variables import MISSING, VariablePool
-from workflows.engine.nodes.http.graphql import is_graphql, render_graphql
+from workflows.engine.nodes.http.graphql import QUERY, is_graphql, render_graphql
 from workflows.engine.nodes.http.json_repair import (
     NotJson,
     UnquotedText,
@@ -22,12 +21,16 @@ from workflows.engine.nodes.http.json_repair import (
     remove_fence,
     repair_json,
 )
-from workflows.engine.nodes.http.marks import END_OUTSIDE, MARK, mark_references, parse_template
+from workflows.engine.nodes.http.marks import (
+    END_OUTSIDE,
+    MARK,
+    is_alone,
+    mark_references,
+    parse_template,
+)
 from workflows.engine.text_rendering import as_text
 
 
-# The member of a request to a GraphQL server that is a text in a language of its own.
-_QUERY: Final = "query"
 _MAX_DEPTH: Final = 100
 _MARK_IN_ERROR: Final = re.compile(r"(?:\ufdd0|\\ufdd0)([0-9]+)(?:[\ufdd1\ufdd2]|\\ufdd[12])")
 _PART_OF_MARK: Final = re.compile(r"[\ufdd0\ufdd1\ufdd2]|\\ufdd[012]")
@@ -58,7 +61,7 @@ def build_json(source: str, pool: VariablePool) -> BuiltJson:
     template = parse_template(source)
     if not template.references:
         return _read(template.source)
-    if _is_alone(template):
+    if is_alone(template):
         return _read_value(template.references[0], pool)
     values = _Values(template.references, pool)
     try:
@@ -71,7 +74,7 @@ def build_json(source: str, pool: VariablePool) -> BuiltJson:
 def find_json_slip(source: str) -> JsonSlip | None:
     """Return where a text with references is no JSON, whatever values the references have; None if it is JSON."""
     template = parse_template(source)
-    if _is_alone(template):
+    if is_alone(template):
         return None  # its value is the JSON
     try:
         json.loads(mark_references(template, quotes_outside=True), strict=False)
@@ -84,25 +87,6 @@ def find_json_slip(source: str) -> JsonSlip | None:
             return JsonSlip(error.lineno, is_repaired=False)
         return JsonSlip(error.lineno, is_repaired=True)
     return None
-
-
-def render_argument(source: str, pool: VariablePool, *, is_json: bool = False) -> Json:
-    """Return the text of an argument with its references filled in.
-
-    If the author wrote an object in JSON, it stays one of these members. With ``is_json`` the argument can't be a text.
-    """
-    template = Template.of(source)
-    looks_like_json = is_json or source.lstrip().startswith("{")
-    if template.references and looks_like_json and not _is_alone(template):
-        try:
-            built = build_json(source, pool)
-        except NotJson:
-            return template.render_text(pool)
-        if is_json:
-            return built.value
-        if not built.is_repaired:
-            return to_json(built.value)
-    return template.render_text(pool)
 
 
 def _read(text: str) -> BuiltJson:
@@ -118,12 +102,6 @@ def _read_marked(template: Template) -> BuiltJson:
     except NotJson:
         value = repair_json(mark_references(template), tells_unquoted=True)
         return BuiltJson(value, is_repaired=True)
-
-
-def _is_alone(template: Template) -> bool:
-    """Return whether a text is nothing but one reference."""
-    texts = [part for part in template.segments if isinstance(part, str)]
-    return len(template.references) == 1 and not "".join(texts).strip()
 
 
 def _read_value(selector: Selector, pool: VariablePool) -> BuiltJson:
@@ -167,7 +145,7 @@ class _Values:
             key = self._fill_in_text(name)
             if key in filled:
                 raise NotJson(f"the member {key[:40]!r} is there twice")
-            if name == _QUERY and isinstance(value, str) and is_graphql(value):
+            if name == QUERY and isinstance(value, str) and is_graphql(value):
                 filled[key] = render_graphql(value, self._get_value)
             else:
                 filled[key] = self.fill_in(value, depth + 1)
@@ -177,8 +155,8 @@ class _Values:
         if not isinstance(text, UnquotedText) and not text.endswith(END_OUTSIDE):
             return self._fill_in_text(text)
         if mark := MARK.fullmatch(text):
-            return _read_outside(self._get_value(int(mark[1])))
-        return _read_outside(self._fill_in_text(text)) if MARK.search(text) else str(text)
+            return read_outside(self._get_value(int(mark[1])))
+        return read_outside(self._fill_in_text(text)) if MARK.search(text) else str(text)
 
     def _fill_in_text(self, text: str) -> str:
         return MARK.sub(lambda mark: as_text(self._get_value(int(mark[1]))), text)
@@ -190,7 +168,7 @@ class _Values:
         return ".".join(selector) if value is MISSING else value
 
 
-def _read_outside(value: Json) -> Json:
+def read_outside(value: Json) -> Json:
     """Return a value that stands outside quotes. A text that is JSON is what it says, and any other text is itself."""
     if not isinstance(value, str):
         return value

@@ -21,6 +21,12 @@ def parse_template(source: str) -> Template:
     return Template.of(source.translate(_RESERVED))
 
 
+def is_alone(template: Template) -> bool:
+    """Return whether a text is nothing but one reference."""
+    texts = [part for part in template.segments if isinstance(part, str)]
+    return len(template.references) == 1 and not "".join(texts).strip()
+
+
 def mark_references(template: Template, *, quotes_outside: bool = False) -> str:
     """Return the text with numbered marks for references, in quotes where the author's text has none around them."""
     parts: list[str] = []

@@ -3,7 +3,7 @@
 import base64
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from workflows.engine.errors import NodeFailed
@@ -11,7 +11,8 @@ from workflows.engine.language.document import Json
 from workflows.engine.language.templating import render_text
 from workflows.engine.language.values import get_file_attribute, is_file
 from workflows.engine.language.variables import VariablePool
-from workflows.engine.nodes.http.json_body import build_json, render_argument
+from workflows.engine.nodes.http.graphql import QUERY
+from workflows.engine.nodes.http.json_body import build_json
 from workflows.engine.nodes.http.json_repair import NotJson
 from workflows.engine.nodes.http.request_config import (
     METHODS,
@@ -24,6 +25,7 @@ from workflows.engine.nodes.http.request_config import (
     parse_pairs,
 )
 from workflows.engine.nodes.http.url_values import render_url
+from workflows.engine.nodes.http.written_texts import render_field, render_header
 from workflows.engine.ports import HttpFile, HttpRequest
 
 
@@ -34,6 +36,7 @@ CONTENT_TYPES: Final[Mapping[str, str]] = {
 }
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}")
 _CONTROL_CHARACTER: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_GRAPHQL: Final = "application/graphql"
 _MAX_URL: Final = 8192
 # Methods without effects, which are safe to repeat.
 SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
@@ -44,13 +47,19 @@ Pairs = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """The variables that fill in a request, and the function that reads the content of files."""
+    """The variables that fill in a request, the function that reads the content of files, and the content type if one is set."""
 
     pool: VariablePool
     read_file: ReadFile
+    content_type: str = ""
 
     def render(self, template: str) -> str:
         return render_text(template, self.pool)
+
+    def render_pair(self, key: str, value: str) -> tuple[str, str]:
+        """Return the name and the text of a parameter or field."""
+        name = self.render(key)
+        return name, render_field(value, self.pool, name.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,7 @@ async def build_request(
     params = _render_params(config.params, context)
     headers = _render_headers(config.headers, context)
     _authorize(config.authorization, context, headers, params)
+    context = replace(context, content_type=_get_content_type(headers))
     body = await _BODY_BUILDERS[config.body.type](config.body, context)
     _add_content_type(config.body.type, headers)
     connect, idle, total = get_timeouts(config.timeout)
@@ -123,13 +133,15 @@ def _check_url(url: str) -> str:
 
 def _render_params(params: str | tuple[KeyValue, ...], context: RequestContext) -> Pairs:
     """Render the parameters. Lines are split before references are filled in, so that values may have line breaks."""
-    return [(context.render(k), context.render(v)) for k, v in parse_pairs(params) if k]
+    return [context.render_pair(key, value) for key, value in parse_pairs(params) if key]
 
 
 def _render_headers(headers: str | tuple[KeyValue, ...], context: RequestContext) -> dict[str, str]:
     """Render the headers. The text of a variable adds none, unless its line has no colon: then it may have some."""
     if not isinstance(headers, str):
-        return {context.render(k): context.render(v) for k, v in parse_pairs(headers) if k}
+        return {
+            context.render(k): render_header(v, context.pool) for k, v in parse_pairs(headers) if k
+        }
     rendered: dict[str, str] = {}
     for line in headers.splitlines():
         rendered |= dict(_render_header_line(line, context))
@@ -141,7 +153,7 @@ def _render_header_line(line: str, context: RequestContext) -> Iterator[tuple[st
         yield from ((key, value) for key, value in parse_pairs(context.render(line)) if key)
     for key, value in parse_pairs(line) if ":" in line else ():
         if key:
-            yield context.render(key).strip(), context.render(value).strip()
+            yield context.render(key).strip(), render_header(value, context.pool).strip()
 
 
 def _authorize(
@@ -189,7 +201,8 @@ async def _build_no_body(_body: Body, _context: RequestContext) -> _RequestBody:
 
 
 async def _build_raw_text(body: Body, context: RequestContext) -> _RequestBody:
-    text = str(render_argument(_get_template(body), context.pool))
+    name = QUERY if context.content_type == _GRAPHQL else ""
+    text = render_field(_get_template(body), context.pool, name)
     return _RequestBody(content=text.encode("utf-8", "replace"))
 
 
@@ -243,9 +256,9 @@ def _get_template(body: Body) -> str:
 def _render_form_fields(body: Body, context: RequestContext) -> Pairs:
     """Return the rendered text fields of a form, which old exports write as ``key:value`` lines."""
     if isinstance(body.data, str):
-        return [(context.render(k), context.render(v)) for k, v in parse_pairs(body.data) if k]
+        return [context.render_pair(key, value) for key, value in parse_pairs(body.data) if key]
     return [
-        (context.render(item.key), context.render(item.value))
+        context.render_pair(item.key, item.value)
         for item in body.data
         if item.type == "text" and item.key.strip()
     ]
@@ -264,6 +277,12 @@ async def _fetch_file(field: str, file: Mapping[str, Json], context: RequestCont
     name = str(get_file_attribute(file, "name") or "file")
     media_type = str(get_file_attribute(file, "mime_type") or "application/octet-stream")
     return HttpFile(field, name, await context.read_file(file), media_type)
+
+
+def _get_content_type(headers: Mapping[str, str]) -> str:
+    """Return the type of the body that the author set, without its parameters, or an empty text."""
+    values = (value for name, value in headers.items() if name.lower() == "content-type")
+    return next(values, "").partition(";")[0].strip().lower()
 
 
 def _add_content_type(body_type: str, headers: dict[str, str]) -> None:

@@ -8,19 +8,26 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from workflows.engine.errors import NodeFailed
-from workflows.engine.language.document import Selector
+from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.templating import Template
+from workflows.engine.language.values import to_json
 from workflows.engine.language.variables import MISSING, VariablePool
+from workflows.engine.nodes.http.json_body import read_outside
 from workflows.engine.text_rendering import as_text
 
 
 # For a reference, in what is before or after another one. No URL has it.
 _MARK: Final = "\x00"
-# What is before the value of a parameter, or before the rest of the value.
-_BEFORE_PARAMETER: Final = re.compile(r"[^#]*[?&][^?&#=]*=[^&#]*")
+# What is before the value of a parameter, or before the rest of the value, which is in the group.
+_BEFORE_PARAMETER: Final = re.compile(r"[^#]*[?&][^?&#=]*=([^&#]*)")
+# What is behind a value in the name of a parameter, and what is before it.
+_BEHIND_NAME: Final = re.compile(r"[^&#=]*=")
+_BEFORE_NAME: Final = re.compile(r"[^#?]*\?(?:[^#]*&)?[^&#=]*")
+_JSON: Final = re.compile(r'\s*(?:\{\s*"|\[\s*["{])')
+_QUOTE: Final = re.compile(r'\\.|"', re.DOTALL)
 _ADDRESS: Final = re.compile(r"(?:[^/?#]*://)?[^/?#]*")
 _ENDS_HOST: Final = ("/", "?", "#")
 _ENDS_PATH: Final = ("?", "#")
@@ -43,8 +50,10 @@ def render_url(source: str, pool: VariablePool) -> str:
             written += segment
             continue
         value = pool.get(segment)
-        text = ".".join(segment) if value is MISSING else as_text(value)
         place = _find_place(written, _get_text(template.segments[index + 1 :]))
+        text = ".".join(segment) if value is MISSING else as_text(value)
+        if place == "parameter":
+            text = _encode_in_json(text, value, written)
         parts.append(_ENCODERS[place](text))
         marked.append(parts[-1] + _MARK if place == "segment" else parts[-1])
         written += _MARK
@@ -61,6 +70,8 @@ def _get_text(segments: Sequence[str | Selector]) -> str:
 def _find_place(written: str, following: str) -> str:
     if _BEFORE_PARAMETER.fullmatch(written):
         return "parameter"
+    if _BEFORE_NAME.fullmatch(written) and _BEHIND_NAME.match(following):
+        return "name"
     if "?" in written or "#" in written:
         return "query"
     address = _ADDRESS.match(written)
@@ -78,6 +89,17 @@ def _find_place_in_path(path: str, following: str) -> str:
     if path == "/" and not following:
         return "rest"
     return "path" if path == "/" and following.startswith(_ENDS_PATH) else "segment"
+
+
+def _encode_in_json(text: str, value: Json, written: str) -> str:
+    """Return the text of a value as the JSON, if there is any, in the parameter that is written before it has it."""
+    parameter = _BEFORE_PARAMETER.fullmatch(written)
+    before = unquote(parameter[1]) if parameter else ""
+    if not _JSON.match(before):
+        return text
+    if sum(match[0] == '"' for match in _QUOTE.finditer(before)) % 2:
+        return to_json(text)[1:-1]
+    return text if value is MISSING else to_json(read_outside(value))
 
 
 def _encode_delimiters(text: str, delimiters: str) -> str:
@@ -102,6 +124,7 @@ _ENCODERS: Final[Mapping[str, Callable[[str], str]]] = {
     "path": partial(_encode_delimiters, delimiters="?#"),
     "segment": partial(quote, safe=":@", errors="replace"),
     "parameter": partial(quote, safe="", errors="replace"),
+    "name": partial(quote, safe="[]", errors="replace"),
     "query": str,
 }
 

@@ -5,7 +5,8 @@ from typing import Final
 
 from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.variables import VariablePool
-from workflows.engine.nodes.http.json_body import render_argument
+from workflows.engine.nodes.http.written_texts import render_argument
+from workflows.engine.tools.arguments import find_only_type
 
 
 _TYPES: Final = frozenset({"mixed", "variable", "constant"})
@@ -41,7 +42,7 @@ def fill_in(
     With the ``parameters`` of the tool, the author's JSON for an object or a list keeps its members, whatever is in it.
     """
     values = {
-        name: _fill_in_one(argument, pool, is_json=is_json_parameter(parameters or {}, name))
+        name: _fill_in_one(name, argument, pool, is_json_parameter(parameters or {}, name))
         for name, argument in arguments.items()
     }
     return {name: value for name, value in values.items() if value is not None}
@@ -67,25 +68,26 @@ def is_json_parameter(parameters: Arguments, name: str) -> bool:
     """Return whether a parameter of a tool is an object or a list, which an author may write as text."""
     properties = parameters.get("properties")
     schema = properties.get(name) if isinstance(properties, Mapping) else None
-    return isinstance(schema, Mapping) and schema.get("type") in _JSON_TYPES
+    return find_only_type(schema) in _JSON_TYPES
 
 
-def _fill_in_one(argument: Json, pool: VariablePool, *, is_json: bool) -> Json:
+def render_value(value: Json, pool: VariablePool, name: str = "", *, is_json: bool = False) -> Json:
+    """Return the value of an argument with the references in all its texts filled in."""
+    if isinstance(value, str):
+        return render_argument(value, pool, name, is_json=is_json)
+    if isinstance(value, Mapping):
+        return {key: render_value(item, pool, key) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [render_value(item, pool) for item in value]
+    return value
+
+
+def _fill_in_one(name: str, argument: Json, pool: VariablePool, is_json: bool) -> Json:
     selector = _get_selector(argument)
     if selector is not None:
         return pool.get_or_none(selector)
-    return _render(argument["value"] if _is_typed(argument) else argument, pool, is_json=is_json)
-
-
-def _render(value: Json, pool: VariablePool, *, is_json: bool = False) -> Json:
-    """Return the value with the references in all its texts filled in."""
-    if isinstance(value, str):
-        return render_argument(value, pool, is_json=is_json)
-    if isinstance(value, Mapping):
-        return {name: _render(item, pool) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_render(item, pool) for item in value]
-    return value
+    value = argument["value"] if _is_typed(argument) else argument
+    return render_value(value, pool, name, is_json=is_json)
 
 
 def _get_selector(argument: Json) -> Selector | None:

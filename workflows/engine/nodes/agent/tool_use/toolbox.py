@@ -13,14 +13,13 @@ from workflows.engine.language.document import Json
 from workflows.engine.language.json_schema import find_schema_error
 from workflows.engine.language.values import to_json
 from workflows.engine.nodes.agent.agent_config import AgentTool, is_typed_value
-from workflows.engine.nodes.agent.tool_node.tool_arguments import is_json_parameter
+from workflows.engine.nodes.agent.tool_node.tool_arguments import is_json_parameter, render_value
 from workflows.engine.nodes.agent.tool_use.tool_questions import call_answered
 from workflows.engine.nodes.agent.tool_use.tool_results import (
     ToolOutcome,
     build_error,
     limit_result,
 )
-from workflows.engine.nodes.http.json_body import render_argument
 from workflows.engine.nodes.http.json_repair import NotJson, read_json
 from workflows.engine.ports import Origin
 from workflows.engine.text_rendering import as_text
@@ -369,10 +368,12 @@ def _iter_settings(
         if is_typed and setting["type"] == "variable":
             yield name, ctx.pool.get_or_none(tuple(setting["value"]))
             continue
+        if is_typed and setting["type"] == "constant":
+            yield name, setting["value"]
+            continue
         value = setting["value"] if is_typed else setting
-        is_text = isinstance(value, str) and not (is_typed and setting["type"] == "constant")
         is_json = is_json_parameter(parameters, name)
-        yield name, render_argument(value, ctx.pool, is_json=is_json) if is_text else value
+        yield name, render_value(value, ctx.pool, name, is_json=is_json)
 
 
 def describe_call(tool_name: str, arguments: Json) -> str:
