@@ -125,6 +125,10 @@ async def test_first_class_as_a_guess_is_said_and_makes_the_run_partially_succee
         ('{"category_name": "tech support", "category_id": ', "2"),
         ('It is billing. {"confidence": 0.9}', "1"),
         ('{"category_id": "Tech Support"}', "2"),
+        ('{"category_name": "tech support"}', "2"),
+        ('{"category_name": "Tech  support", "category_id": null}', "2"),
+        ('{"category_name": "tech support", "category_id": "9"}', "2"),
+        ('{"category_id": "class 2 (tech support)"}', "2"),
     ],
 )
 async def test_class_is_found_within_a_sentence(answer: str, id_: str) -> None:
@@ -169,6 +173,20 @@ async def test_chinese_name_is_found_between_other_characters() -> None:
 
     assert (await run_step("这段文本属于物流催件类别。", classes=classes)).handle == "2"
     assert (await run_step("类别：1", classes=classes)).handle == "1"
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("サポート", "これはサポートです。"),
+        ("기술 지원", "이 질문은 기술 지원에 속합니다."),
+        ("คืนเงิน", "ข้อความนี้เกี่ยวกับคืนเงินครับ"),
+    ],
+)
+async def test_name_is_found_where_a_script_has_no_space_behind_it(name: str, answer: str) -> None:
+    classes = [{"id": "1", "name": "x"}, {"id": "2", "name": name}]
+
+    assert (await run_step(answer, classes=classes)).handle == "2"
 
 
 async def test_answer_may_name_the_branch_for_other_texts() -> None:

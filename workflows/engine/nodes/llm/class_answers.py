@@ -24,10 +24,11 @@ class NamedClass:
     name: str
 
 
-_KEYS: Final = frozenset({"category_id", "category_name"})
-# Chinese has no spaces between words, so its names have no border.
-_CHINESE: Final = r"\u3400-\u9fff"
-_LETTER: Final = rf"[^\W{_CHINESE}]"
+_KEYS: Final = ("category_id", "category_name")  # the first one decides
+# Scripts in which other letters follow a word without a space, so that its names have no border: Thai, Lao, Burmese, Khmer,
+# Japanese, Chinese and Korean.
+_UNSPACED: Final = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_LETTER: Final = rf"[^\W{_UNSPACED}]"
 # What stands before the id of a class in a sentence; a mere number may be any number.
 _BEFORE_ID: Final = r"(?:\b(?:class|category|category[ _]id|id)|类别|分类|编号)"
 _BETWEEN: Final = r"(?:\s*(?:id|is|no\.|number|是|为|[:：=#]))*\s*[\"'“「(\[]*"
@@ -36,14 +37,20 @@ _BETWEEN: Final = r"(?:\s*(?:id|is|no\.|number|是|为|[:：=#]))*\s*[\"'“「(
 def find_class(answer: str, classes: Sequence[NamedClass]) -> str | Uncertainty:
     """Return the id of the class that an answer names, or why none is certain.
 
-    In a JSON object the id decides, as in Dify. Otherwise names come before ids, because an id is often a number.
+    In a JSON object the id decides, as in Dify, and the name if the id is none. Otherwise names come before ids, because an
+    id is often a number.
     """
     parsed = find_json_object(answer)
-    if parsed is not None and _KEYS & parsed.keys():
-        id_ = parsed.get("category_id")
-        text = str(id_) if isinstance(id_, str | int) else ""
-        return _find_whole(text, classes) or Uncertainty.NO_CLASS
-    text = strip_reasoning(answer)
+    if parsed is None or not parsed.keys() & {*_KEYS}:
+        return _find_in_text(strip_reasoning(answer), classes)
+    texts = [str(value) for key in _KEYS if isinstance(value := parsed.get(key), str | int)]
+    for text in texts:
+        if whole := _find_whole(text, classes):
+            return whole
+    return _find_in_text("\n".join(texts), classes)
+
+
+def _find_in_text(text: str, classes: Sequence[NamedClass]) -> str | Uncertainty:
     if whole := _find_whole(text, classes):
         return whole
     mentioned = _list_mentioned_names(text, classes) or _list_mentioned_ids(text, classes)
