@@ -160,6 +160,18 @@ def test_page_has_the_suggested_name_of_each_type_in_the_field_with_the_focus(al
     assert 'data-name-workflow="My workflow"' in field
 
 
+@pytest.mark.parametrize("mode", ["advanced-chat", "workflow"])
+@pytest.mark.parametrize(("start", "query"), [("ready", "?created"), ("blank", "")])
+def test_page_leads_to_the_first_field_of_what_can_be_tried_at_once(
+    alice: Person, mode: str, start: str, query: str
+):
+    answer = alice.client.post(NEW, {"name": "Mine", "mode": mode, "start": start})
+
+    address = reverse("workflows:detail", args=[newest(alice)[0].pk])
+    assert answer["Location"] == f"{address}{query}"
+    assert alice.client.get(answer["Location"]).status_code == 200
+
+
 def test_page_requires_a_name(alice: Person):
     assert alice.client.post(NEW, {"name": " "}).status_code == 422
 

@@ -42,3 +42,19 @@ async def test_empty_row_is_left_out(rows: dict[str, Any]) -> None:
 @pytest.mark.parametrize("rows", EMPTY_ROWS)
 def test_empty_row_is_no_problem(rows: dict[str, Any]) -> None:
     assert [*validate(agent_document(**rows), build_kinds())] == []
+
+
+@pytest.mark.parametrize("value", [None, 7, "", [], ["start"]])
+async def test_setting_without_its_variable_yet_is_named_and_breaks_nothing(value: Any) -> None:
+    settings = {"b": {"type": "variable", "value": value}}
+    tools = Tools(add=lambda a, **others: a)
+    model = ScriptedModel(("", [call("add", a=2)]), "It is 2.")
+    entries = [{**tool_entries("add")[0], "settings": settings}]
+
+    problems = validate(agent_document(tools=entries), build_kinds())
+    result = await run_agent(model, tools, tools=entries)
+
+    named = [(each.field, each.message) for each in problems if each.code == "agent.setting"]
+    assert named == [("tools.0.settings", "b: choose a variable")]
+    assert result.status == RunStatus.SUCCEEDED
+    assert tools.ledger[0][1] == {"a": 2, "b": None}

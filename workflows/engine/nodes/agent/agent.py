@@ -120,6 +120,7 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
         return [
             *problems,
             *find_incomplete_rows(config.approvers, spec.id, "approvers"),
+            *_find_blank_settings(spec.id, config),
             *find_vision_problems(spec.id, config.model, config.vision),
             *_find_outside_problems(spec.id, config),
         ]
@@ -190,6 +191,14 @@ _TRUSTED: Final = frozenset(
 
 def _list_outside_tools(config: AgentConfig) -> list[AgentTool]:
     return [tool for tool in config.all_tools if tool.reference not in _TRUSTED]
+
+
+def _find_blank_settings(node_id: str, config: AgentConfig) -> Iterator[Problem]:
+    for index, tool in enumerate(config.tools):
+        for name in tool.blank_settings:
+            message = f"{name}: choose a variable"
+            field = f"tools.{index}.settings"
+            yield build_warning("agent.setting", message, node=node_id, field=field)
 
 
 def _find_outside_problems(node_id: str, config: AgentConfig) -> Iterator[Problem]:

@@ -85,12 +85,15 @@ class AgentTool(ConfigPart):
 
     @property
     def setting_selectors(self) -> tuple[Selector, ...]:
-        """Return the variables that settings of the type ``variable`` name."""
-        return tuple(
-            tuple(setting["value"])
-            for setting in self.settings.values()
-            if is_typed_value(setting) and setting["type"] == "variable"
-        )
+        """Return the variables that settings of the type ``variable`` name. One without a variable yet names none."""
+        selectors = (read_setting_selector(setting) for setting in self.settings.values())
+        return tuple(filter(None, selectors))
+
+    @property
+    def blank_settings(self) -> tuple[str, ...]:
+        """Return the names of the settings of the type ``variable`` that name none."""
+        selectors = {name: read_setting_selector(each) for name, each in self.settings.items()}
+        return tuple(name for name, selector in selectors.items() if selector == ())
 
     @property
     def reference(self) -> ToolReference:
@@ -207,6 +210,15 @@ class AgentConfig(NodeConfig):
         if self.memory is None or self.memory.variable_selector:
             return self.memory
         return self.memory.model_copy(update={"query_prompt_template": self.query})
+
+
+def read_setting_selector(setting: Json) -> Selector | None:
+    """Return the variable that a setting names: none for one that was not chosen, and None for a setting of another type."""
+    if not is_typed_value(setting) or setting["type"] != "variable":
+        return None
+    value = setting["value"]
+    is_selector = isinstance(value, list | tuple) and len(value) > 1
+    return tuple(map(str, value)) if is_selector else ()
 
 
 def is_typed_value(value: Json) -> bool:

@@ -10,6 +10,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from workflows.engine.errors import ToolFailed
+from workflows.engine.language.content_marks.shown_memories import iter_texts
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.templating import list_references
 from workflows.engine.nodes.agent.agent_config import AgentConfig, AgentTool, is_typed_value
@@ -101,7 +102,7 @@ def _iter_offered(document: Document) -> Iterator[AgentTool]:
 
 def _has_variables(entry: AgentTool) -> bool:
     """Return whether settings of the tool refer to variables, which only a run of its workflow has."""
-    texts = [value for value in _read_settings(entry).values() if isinstance(value, str)]
+    texts = iter_texts(_read_settings(entry))
     return bool(entry.setting_selectors) or any(any(list_references(text)) for text in texts)
 
 

@@ -12,7 +12,11 @@ from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.json_schema import find_schema_error
 from workflows.engine.language.values import to_json
-from workflows.engine.nodes.agent.agent_config import AgentTool, is_typed_value
+from workflows.engine.nodes.agent.agent_config import (
+    AgentTool,
+    is_typed_value,
+    read_setting_selector,
+)
 from workflows.engine.nodes.agent.tool_node.tool_arguments import is_json_parameter, render_value
 from workflows.engine.nodes.agent.tool_use.tool_questions import call_answered
 from workflows.engine.nodes.agent.tool_use.tool_results import (
@@ -364,10 +368,10 @@ def _iter_settings(
     entry: AgentTool, ctx: NodeContext, parameters: Mapping[str, Json]
 ) -> Iterator[tuple[str, Json]]:
     for name, setting in entry.settings.items():
-        is_typed = is_typed_value(setting)
-        if is_typed and setting["type"] == "variable":
-            yield name, ctx.pool.get_or_none(tuple(setting["value"]))
+        if (selector := read_setting_selector(setting)) is not None:
+            yield name, ctx.pool.get_or_none(selector) if selector else None
             continue
+        is_typed = is_typed_value(setting)
         if is_typed and setting["type"] == "constant":
             yield name, setting["value"]
             continue
