@@ -79,6 +79,8 @@ def test_new_chat_answers_a_message(signed_in: Page, start: str):
     if start == "blank":
         add_chain(draft, ("llm", "LLM"), ("answer", "Answer"))
         page.locator(".ed-right [role=tab]", has_text="Chat").click()
+    else:
+        expect(message_box(page)).to_be_focused()
 
     expect_no_problems(page)
     answer = say(page, "My parrot is called Coco.")
@@ -92,6 +94,7 @@ def test_new_workflow_returns_the_text_of_the_model(signed_in: Page):
     page = signed_in
     create(page, "ready", "workflow")
 
+    expect(page.locator("#run-card").get_by_label("Text")).to_be_focused()
     expect_no_problems(page)
     answer = run_form(page, "My parrot is called Coco.")
 

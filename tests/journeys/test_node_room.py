@@ -122,6 +122,38 @@ def test_row_below_a_high_node_moves_down_as_a_whole(signed_in: Page):
     assert [boxes[id_][1] for id_ in ("start", "if", "a", "c", "end")] == [0] * 5
 
 
+def test_view_that_an_insertion_changed_comes_back_when_it_is_undone(signed_in: Page):
+    board = open_board(signed_in, TWO_ROWS)
+    board.js("canvas.fit();")
+    board.frame()
+    before = board.view()
+
+    insert(board, ("if", "a"), "template")
+    board.until(f"return canvas.viewport.k < {before[2]};")
+    board.page.keyboard.press("Control+z")
+
+    board.until(f"return canvas.viewport.k === {before[2]};")
+    assert board.view() == before
+    assert len(board.js(BOXES)) == 6
+
+
+def test_view_that_somebody_moved_since_an_insertion_stays_when_it_is_undone(signed_in: Page):
+    board = open_board(signed_in, TWO_ROWS)
+    board.js("canvas.fit();")
+    board.frame()
+    before = board.view()
+
+    insert(board, ("if", "a"), "template")
+    board.until(f"return canvas.viewport.k < {before[2]};")
+    board.js("canvas.viewport.set(canvas.viewport.x + 40, canvas.viewport.y);")
+    after = board.view()
+    board.page.keyboard.press("Control+z")
+    board.until("return canvas.model.nodes.size === 6;")
+    board.saved()
+
+    assert board.view() == after
+
+
 def test_marks_of_a_run_lie_on_no_card(signed_in: Page):
     board = open_board(signed_in, TWO_ROWS)
     page = board.page

@@ -70,7 +70,7 @@ def replace(settings: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
 
 def build(settings: dict[str, Any]) -> Tree:
     """Return a chat with a node of these settings behind a request to a stranger's server."""
-    nodes = [
+    nodes: list[dict[str, Any]] = [
         {"type": "start", "variables": [{"variable": "q", "type": "paragraph"}]},
         {"type": "http-request", "method": "get", "url": "https://x.test"},
         settings,

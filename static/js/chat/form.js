@@ -51,8 +51,8 @@ function storeDraft() {
   else removeValue(draftKey);
 }
 
-// Whoever opens a new conversation wants to write.
-if (new URLSearchParams(location.search).has("new")) box?.focus();
+// Whoever opens a new conversation, or has just created the chat, wants to write.
+if (["new", "created"].some((name) => new URLSearchParams(location.search).has(name))) box?.focus();
 
 // A field that must be filled in can be inside of what is closed.
 form?.addEventListener("invalid", (event) => event.target.closest("details")?.setAttribute("open", ""), true);

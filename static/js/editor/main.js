@@ -34,6 +34,7 @@ import * as shortcuts from "./commands/shortcuts.js";
 import * as start from "./start.js";
 import * as titles from "./titles.js";
 import * as topbar from "./topbar.js";
+import * as viewsBefore from "./canvas/views_before.js";
 import { Commands } from "./commands/commands.js";
 import { Edits } from "./collaboration/edits.js";
 import { Panels } from "./panels.js";
@@ -42,7 +43,7 @@ import { Panels } from "./panels.js";
 const FEATURES = [
   topbar, keyboard, palette, picker, clipboard, find, commandPalette, shortcuts, outline,
   contextMenu, align, notes, selectionCommands, nodeBar, titles, containers, fileImport, announcements, problems, inspector,
-  history, runs, pins, chatFields, runForm, edgeData, cases, liveUpdates, presence, comments, conflicts, checklist, start,
+  history, runs, pins, chatFields, runForm, edgeData, cases, liveUpdates, presence, comments, conflicts, checklist, viewsBefore, start,
 ];
 
 /** The state that the features share. Events: change, selection, open, run, node-state, panel. */

@@ -6,6 +6,7 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from accounts.principals import get_current_team_id, get_principal
@@ -37,7 +38,7 @@ def new(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             workflow = _create(request, form, team_id, location, suggested_names)
-            return redirect("workflows:detail", workflow.pk)
+            return redirect(_build_address(workflow, form))
         except NoModelConnected as error:
             form.add_error("start", str(error))
         except DraftingFailed as error:
@@ -52,6 +53,12 @@ def new(request: HttpRequest) -> HttpResponse:
     return render(
         request, "workflows/catalog/new.html", context, status=422 if form.errors else 200
     )
+
+
+def _build_address(workflow: Workflow, form: NewWorkflowForm) -> str:
+    """Return where a person goes on: what runs at once is tried at once, so its first field has the focus."""
+    address = reverse("workflows:detail", args=[workflow.pk])
+    return address if form.cleaned_data["start"] == form.BLANK else f"{address}?created"
 
 
 def _wants_draft(form: NewWorkflowForm) -> bool:

@@ -4,6 +4,7 @@ import { BOX_PADDING, CARD_WIDTH, HEADER_HEIGHT } from "../../canvas/geometry.js
 import { ROOT, getOutgoingEdges, createNodeId, getNodesInScope, isNote, getKindName, getNodeName, findOffer, getOutputs, getParent, getScope } from "../graph_queries.js";
 import { isNarrow } from "../panels.js";
 import { GAP, findFreePlace, findNearestPlace, getNewSize, makeRoomBetween } from "./room.js";
+import { showInstead } from "./views_before.js";
 import { t } from "../../common/translations.js";
 
 const WIDE_MARGIN = 48; // distance from obstacles where the user pointed at nothing
@@ -110,7 +111,7 @@ async function finish(editor, ops, label, id) {
   if (!change) return null;
   editor.say(label);
   if (isNarrow() && editor.root.dataset.view === "add") await showCanvas(editor);
-  if (editor.model.nodes.has(id)) showAdded(editor, id, all);
+  if (editor.model.nodes.has(id)) showInstead(editor, id, () => showAdded(editor, id, all));
   return id;
 }
 

@@ -15,6 +15,7 @@ export function install(editor) {
   let timer = 0;
   const drafts = new RunFormDrafts(editor);
   installValidation(editor);
+  focusFirstField(editor);
 
   async function refresh() {
     const page = await fetchPage(location.pathname);
@@ -28,6 +29,11 @@ export function install(editor) {
     clearTimeout(timer);
     timer = setTimeout(refresh, REFRESH_DELAY);
   });
+}
+
+/** Whoever has just created a workflow wants to try it. */
+function focusFirstField({ root }) {
+  if (new URLSearchParams(location.search).has("created")) root.querySelector("#run-card > form > .field :is(input, textarea, select)")?.focus();
 }
 
 /** Show a message at the first invalid field, instead of the browser's own for each of them. */
