@@ -60,12 +60,12 @@ def list_paths(value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def replace(settings: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
-    changed: Any = copy.deepcopy(settings)
-    place = changed
+    changed: dict[str, Any] = copy.deepcopy(settings)
+    place: Any = changed
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
-    return changed  # type: ignore[no-any-return]
+    return changed
 
 
 def build(settings: dict[str, Any]) -> Tree:
