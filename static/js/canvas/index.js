@@ -20,13 +20,13 @@ import { Painter } from "./view/run_states.js";
 import { Palette } from "./view/colors.js";
 import { Pointers } from "./gestures/pointer.js";
 import { Selection } from "./selection.js";
+import { Unplaced } from "./unplaced.js";
 import { Tools, storeSetting, loadSetting } from "./view/view_tools.js";
 import { Viewport } from "./view/viewport.js";
 import { WayBack } from "./view/way_back.js";
 
 export { ROOT };
 
-const SETTING = new Set(["set", "rename"]); // operations that say nothing of a node's position
 const MODIFIERS = new Set(["Control", "Shift", "Alt", "Meta", " "]);
 
 export class Canvas {
@@ -72,6 +72,7 @@ export class Canvas {
     this.elements.listen();
     this.containers.restore();
     this.model.routeAll();
+    this.unplaced = new Unplaced(this);
     this.firstLook();
     this.farView.begin();
   }
@@ -80,6 +81,7 @@ export class Canvas {
 
   apply(change) {
     this.changes.change(change);
+    if (change.isUnplaced) this.unplaced.note();
   }
 
   get scope() {
@@ -195,19 +197,7 @@ export class Canvas {
   }
 
   send(ops, label) {
-    if (ops.length && "unplaced" in this.root.dataset) ops = [...this.#storeLayout(ops), ...ops];
     return ops.length ? this.editor.edits?.send(ops, { label }) : Promise.resolve(null);
-  }
-
-  /** Nodes without a stored position are laid out for display only; the first edit stores these positions. */
-  #storeLayout(ops) {
-    delete this.root.dataset.unplaced;
-    const placed = new Set(ops.filter((op) => !SETTING.has(op.op)).map((op) => op.id));
-    const nodes = [...this.model.nodes.values()].filter((node) => !node.isNote && !placed.has(node.id));
-    return nodes.flatMap(({ id, x, y, isBox, full }) => {
-      const move = { op: "move", id, x, y };
-      return isBox ? [{ op: "resize", id, width: full.w, height: full.h }, move] : [move];
-    });
   }
 
   nameOf(id) {

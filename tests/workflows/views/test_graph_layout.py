@@ -56,6 +56,20 @@ def test_document_nobody_placed_is_laid_out_in_the_order_of_its_edges():
     assert found["start"][0] + 240 < found["llm"][0] < found["llm"][0] + 240 < found["end"][0]
 
 
+def test_nodes_at_one_place_are_laid_out_beside_a_container_whose_content_was_placed():
+    each = replace(node("each", "iteration"), position=Position(0, 100))
+    inside = (at(llm("a"), 24, 68, parent="each"), at(llm("b"), 344, 68, parent="each"))
+    drawn = document(
+        [at(start(), 0, 100), each, *inside, at(end(), 0, 100)], ["start -> each", "each -> end"]
+    )
+
+    found = places(drawn)
+    left, top = found["each"]
+    assert layout_of(drawn).is_unplaced
+    assert found["start"][0] + 240 < left < found["end"][0] - 240
+    assert [found["a"], found["b"]] == [(left + 24, top + 68), (left + 344, top + 68)]
+
+
 def test_branches_nobody_placed_do_not_lie_on_each_other():
     nodes = [start(), branch("if", ["sys", "query"], "x"), end("yes"), end("no")]
 

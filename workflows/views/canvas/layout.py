@@ -66,7 +66,8 @@ class GraphLayout:
         return frozenset(
             scope
             for scope, positions in places.items()
-            if positions == {ORIGIN} and (scope != ROOT or len(self.children[scope]) > 1)
+            if len(positions) == 1
+            and (len(self.children[scope]) > 1 or (scope != ROOT and positions == {ORIGIN}))
         )
 
     @property

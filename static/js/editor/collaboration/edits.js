@@ -13,6 +13,7 @@ const FIRST_PAUSE = 400;
 const MAX_PAUSE = 8000;
 const MAX_LABEL_LENGTH = 255;
 const MAX_FAILURES = 4;
+const PLACELESS = new Set(["header", "variable"]); // operations that concern no node
 
 /**
  * Events: "state" (saved, saving, offline, conflict), "waiting" (a gesture was queued), "change" (detail: Change) and
@@ -74,6 +75,7 @@ export class Edits extends EventTarget {
    */
   send(ops, { label = "", texts = [] } = {}) {
     if (!this.editor.canEdit) return Promise.resolve(null);
+    if (ops.some(({ op }) => !PLACELESS.has(op))) this.#storeLayout();
     const name = label.slice(0, MAX_LABEL_LENGTH);
     const independent = this.pendingDecisions.join(ops, name);
     return independent.length ? this.#add({ kind: "edit", ops: independent, label: name, texts }) : Promise.resolve(null);
@@ -126,6 +128,12 @@ export class Edits extends EventTarget {
       this.#run();
     });
     this.#updateState();
+  }
+
+  /** Store the places of nodes that have none yet, as a step of its own: undoing an edit leaves the graph as it was shown. */
+  #storeLayout() {
+    const ops = this.editor.canvas.unplaced.take();
+    if (ops.length) this.#add({ kind: "edit", ops, label: t("Auto-layout applied") });
   }
 
   #add(gesture, base = this.revision) {

@@ -107,6 +107,7 @@ export class Replay {
     if (change.everything) return void (await this.#resync()); // an import, or the undo of one
     // For several changes the fragments contain everything to draw; their operations in a row would undo one another.
     this.editor.canvas.apply(change.isMerged ? { ...change, ops: [] } : change);
+    if (change.kind === "undo" && this.editor.canvas.unplaced.isStacked()) return void (await this.#resync());
     this.#reapplyWaiting();
     this.revision = change.revision;
     this.editor.emit("change", change);
@@ -191,6 +192,7 @@ function buildSnapshotChange(editor, page, ids) {
     resync: true,
     author: null,
     ops: [],
+    isUnplaced: "unplaced" in root.querySelector("[data-canvas]").dataset,
     html: { nodes, edges, gone: existing.filter((id) => isRequested(id) && !(id in nodes) && !(id in edges)) },
     problems: null,
   };
