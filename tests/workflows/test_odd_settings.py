@@ -15,8 +15,8 @@ from workflows.engine.language.dsl import load_document
 from workflows.execution.kinds import load_kinds
 
 
-ODD_VALUES: tuple[Any, ...] = (None, 7, [["a"]])
-MORE_VALUES: tuple[Any, ...] = ("x", [], {}, ["start", 7], {"a": 1}, True, [None], -1.5)
+ODD_VALUES: tuple[Any, ...] = (None, 7, [], [["a"]])
+MORE_VALUES: tuple[Any, ...] = ("x", {}, ["start", 7], {"a": 1}, True, [None], -1.5)
 MAX_SIZE = 6_000  # characters of the settings of a node
 MAX_DEPTH = 6
 # What an agent's tool has if its argument is a variable; no document here has one.

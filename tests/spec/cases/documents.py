@@ -116,6 +116,18 @@ HALF_MADE: dict[str, Tree] = {
     ),
 }  # fmt: skip
 
+# What may stay blank: it is a warning, and a run leaves it out.
+UNFINISHED: dict[str, Tree] = {
+    "a blank metadata variable": _behind_a_request(
+        node("half", "memory-store", scope="user", key="k", value_selector=["weather", "body"],
+             metadata_selectors={"city": []})
+    ),
+    "a blank variable of an agent's tool": _behind_a_request(
+        node("half", "agent", model={"provider": "openai", "name": "m", "mode": "chat"}, query="{{#start.city#}}",
+             tools=[{"source": "builtin", "name": "web_page", "settings": {"url": {"type": "variable", "value": None}}}])
+    ),
+}  # fmt: skip
+
 
 def _with_loose_edge(**ends: Any) -> Tree:
     tree = build("Loose", [start("city"), end(city=["start", "city"])], ["start>end"])

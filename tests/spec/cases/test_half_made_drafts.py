@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from tests.factories.workflows import make_workflow
-from tests.spec.cases.documents import DAYS, FLAT, HALF_MADE, LOOSE_EDGES, Tree
+from tests.spec.cases.documents import DAYS, FLAT, HALF_MADE, LOOSE_EDGES, UNFINISHED, Tree
 from tests.support.cast import Cast, Person
 from workflows.engine.language.document import Dialect
 from workflows.engine.language.dsl import load_document
@@ -68,6 +68,28 @@ def test_half_made_draft_opens_for_a_colleague_and_names_the_field(
         assert report["valid"] is False
         assert any(str(field).startswith(FIELDS[name]) for field in fields), fields
     assert [answer.status_code for answer in answers[2:]] == [422, 422]
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("a blank metadata variable", "metadata_selectors.city"),
+        ("a blank variable of an agent's tool", "tools.0.settings"),
+    ],
+)
+def test_unfinished_draft_opens_for_a_colleague_with_a_warning_at_the_field(
+    name: str, field: str, cast: Cast, api_key: Any
+) -> None:
+    workflow, api = make_workflow(cast.alice, source=UNFINISHED[name]), api_key(cast.alice)
+
+    statuses = open_pages(cast.bob, workflow)
+    report = api.post(
+        f"{ROOT}/{workflow.pk}/validate", data={}, content_type="application/json"
+    ).json()
+
+    assert set(statuses.values()) == {200}, statuses
+    assert report["valid"] is True
+    assert field in {each["field"] for each in report["problems"] if each["node"] == "half"}
 
 
 @pytest.mark.parametrize("dialect", Dialect)

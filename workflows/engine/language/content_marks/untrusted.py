@@ -256,9 +256,8 @@ def select_carried_over(untrusted: Iterable[str]) -> tuple[str, ...]:
 
 
 def has_untrusted_source(selectors: Iterable[Selector | None], untrusted: frozenset[str]) -> bool:
-    return any(
-        selector is not None and _get_flow_key(selector) in untrusted for selector in selectors
-    )
+    # A selector in which nothing was chosen yet reads nothing.
+    return any(_get_flow_key(selector) in untrusted for selector in selectors if selector)
 
 
 def is_influenced(
@@ -304,7 +303,7 @@ def _get_flow_key(selector: Selector) -> str:
 
 def _list_names(selectors: Iterable[Selector]) -> Iterator[str]:
     """Yield the names of variables in ``ContentFlow.recalled``: of their nodes, and of their outputs."""
-    for selector in selectors:
+    for selector in filter(None, selectors):
         yield from (selector[0], ".".join(selector[:2]))
 
 

@@ -212,7 +212,7 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
         config = prepared.config
         metadata = dict(config.metadata or {})
         for name, selector in (config.metadata_selectors or {}).items():
-            metadata[name] = ctx.pool.get_or_none(selector)
+            metadata[name] = ctx.pool.get_or_none(selector) if selector else None
         tier = _apply_trust(prepared, ctx, metadata)
         if config.takes_facts:
             return await _store_facts(config, metadata, tier, ctx)
