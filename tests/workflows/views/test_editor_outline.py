@@ -93,6 +93,31 @@ def test_add_after_a_node_connects_it_and_stands_to_its_right(alice: Person):
     assert added.position.x > before.position.x
 
 
+@pytest.mark.parametrize(
+    ("kinds", "selected", "offered"),
+    [
+        ((), "", {"start", "trigger-schedule"}),
+        (("llm",), "", {"start", "trigger-schedule"}),
+        (("start", "llm"), "", set()),
+        (("trigger-schedule", "llm"), "", {"trigger-schedule"}),
+        (("llm",), "llm", set()),
+    ],
+)
+def test_no_type_is_chosen_beforehand_and_none_is_offered_that_can_not_be_added(
+    alice: Person, kinds: tuple[str, ...], selected: str, offered: set[str]
+):
+    nodes = [{"id": kind, "data": {"type": kind, "title": kind}} for kind in kinds]
+    workflow = make_workflow(alice, source={"version": "0.1.0", "nodes": nodes, "edges": []})
+
+    page = alice.client.get(f"{outline(workflow)}?node={selected}").content.decode()
+
+    [menu] = re.findall(r'<select id="add-kind"[^>]*required[^>]*>(.*?)</select>', page, re.S)
+    values = re.findall(r'<option value="([^"]*)"', menu)
+    assert values[0] == ""
+    assert "llm" in values
+    assert {"start", "trigger-schedule"} & {*values} == offered
+
+
 def test_connect_and_disconnect_change_the_edges(alice: Person):
     workflow = make_workflow(alice, source=BRANCHES)
 

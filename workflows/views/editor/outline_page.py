@@ -1,6 +1,7 @@
 """The outline as a page whose forms edit the draft without JavaScript, without a mouse, or on a small screen."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import UUID
@@ -30,7 +31,7 @@ from workflows.templatetags.problems import describe_problem, list_titles
 from workflows.views.canvas.summaries import LabelledHandle
 from workflows.views.catalog.workflow_page import get_document
 from workflows.views.editor.outline import build_rows, format_handle, get_title, list_handles
-from workflows.views.editor.palette import PaletteItem, list_palette_groups
+from workflows.views.editor.palette import PaletteGroup, PaletteItem, list_palette_groups
 from workflows.views.request_context import find_workflow, read_text
 
 
@@ -81,7 +82,7 @@ def _build_page_context(
     context: dict[str, Any] = {
         "can_edit": permissions.may_edit(principal, workflow),
         "base": reverse("workflows:outline", args=[workflow.pk]),
-        "palette": groups,
+        "palette": _list_addable_groups(groups, document, after=node),
         "selected_id": node.id if node else "",
         "node": node,
     }
@@ -89,6 +90,22 @@ def _build_page_context(
         return context
     palette_items = {item.kind: item for group in groups for item in group.items}
     return context | _build_node_context(node, document, nodes, palette_items)
+
+
+def _list_addable_groups(
+    groups: Sequence[PaletteGroup], document: Document, *, after: NodeSpec | None
+) -> list[PaletteGroup]:
+    """Return the kinds that can be added: one Start node or several triggers, and these only before all other nodes."""
+    kinds = {node.kind for node in document.nodes}
+    roots = {item.kind for group in groups for item in group.items if not item.has_input}
+    refused: set[str] = {"start"} if kinds & roots else set()
+    if after is not None or "start" in kinds:
+        refused = roots
+    addable = (
+        replace(group, items=tuple(item for item in group.items if item.kind not in refused))
+        for group in groups
+    )
+    return [group for group in addable if group.items]
 
 
 def _build_node_context(
