@@ -31,6 +31,7 @@ from workflows.services.editing.undo import Resolution, undo
 from workflows.services.editor.drafts import load_draft
 from workflows.services.tools.catalog import ToolGroup, find_tool, list_tool_groups
 from workflows.templatetags.problems import list_titles
+from workflows.views.catalog.report_columns import place_parts
 from workflows.views.catalog.report_rows import (
     build_plugin_rows,
     build_sections,
@@ -196,20 +197,35 @@ def _build_context(principal: Principal, workflow: Workflow) -> dict[str, Any]:
     )
     names = {base.namespace: base.name for base in knowledge_bases}
     problem_groups, problem_count = group_problems(report, titles, _("The whole workflow"))
+    sections = build_sections(report, titles, names)
+    settings = build_setting_rows(report, titles)
+    notes = importing.list_notes(workflow)
     plugins = build_plugin_rows(report, titles)
+    used_plugins = [row for row in plugins if row.finding.effect is not Effect.UNUSED]
     has_models = bool(report.demo_nodes) or Need.MODEL in needs
     return {
         "workflow": workflow,
         "report": report,
         "titles": titles,
-        "sections": build_sections(report, titles, names),
-        "settings": build_setting_rows(report, titles),
-        "plugins": [row for row in plugins if row.finding.effect is not Effect.UNUSED],
+        "sections": sections,
+        "settings": settings,
+        "columns": place_parts(
+            [*(section.rows for section in sections), used_plugins],
+            [
+                ("workflows/import_report/_settings.html", [settings]),
+                (
+                    "workflows/import_report/_problems.html",
+                    [group.problems for group in problem_groups],
+                ),
+                ("workflows/import_report/_notes.html", [notes]),
+            ],
+        ),
+        "plugins": used_plugins,
         "unused_plugins": [row for row in plugins if row.finding.effect is Effect.UNUSED],
         "problem_groups": problem_groups,
         "problem_count": problem_count,
         "error_count": report.error_count,
-        "notes": importing.list_notes(workflow),
+        "notes": notes,
         "demo_links": [*list_links(report.demo_nodes, titles)],
         "knowledge_bases": knowledge_bases,
         "can_edit": can_edit,
