@@ -30,6 +30,7 @@ WORDS: Final[Mapping[str, str | Promise]] = {
     "file": pgettext_lazy("type", "file"),
     "secret": pgettext_lazy("type", "secret"),
     "any": pgettext_lazy("type", "any"),
+    "array": pgettext_lazy("type", "array[any]"),  # of a tool's parameters, as JSON Schema has it
     "array[any]": pgettext_lazy("type", "array[any]"),
     "array[string]": pgettext_lazy("type", "array[string]"),
     "array[number]": pgettext_lazy("type", "array[number]"),

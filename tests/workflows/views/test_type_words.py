@@ -6,6 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import translation
 
+from config.env import ROOT
 from tests.factories.workflows import document, make_workflow
 from tests.support.cases import for_each
 from tests.support.markup import markup_of
@@ -27,6 +28,14 @@ def test_types_of_fields_are_all_written_with_a_capital(name: str):
 
 def test_type_of_a_plugin_stays_as_it_is_written():
     assert get_type_label("weather") == "weather"
+
+
+def test_no_page_shows_a_type_by_its_name_in_the_document():
+    raw = re.compile(r">\s*\{\{ (?:[a-z_.]+\.)?type \}\}")
+    texts = {path.name: path.read_text() for path in (ROOT / "templates").rglob("*.html")}
+
+    assert {name for name, text in texts.items() if raw.search(text)} == set()
+    assert raw.search("<span>{{ input.type }}</span>")
 
 
 @pytest.mark.django_db
