@@ -117,6 +117,12 @@ STATES = """() => {
   return wrong;
 }"""
 
+# Options of menus that show a value of the program, such as a dict of Python, instead of a word for people.
+OPTIONS = r"""() => [...document.querySelectorAll("option")]
+  .map((e) => e.textContent.trim())
+  .filter((text) => /^[[{(]|['"]\w*['"]\s*[:,\]]|^(True|False)$|object at 0x/.test(text))
+  .map((text) => `option ${text}`)"""
+
 IDS = """() => {
   const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
   return ids.filter((id, at) => ids.indexOf(id) !== at).map((id) => `#${id} twice`);

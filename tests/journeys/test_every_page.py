@@ -21,6 +21,7 @@ from tests.journeys.looking import (
     HEADINGS,
     IDS,
     NAMELESS,
+    OPTIONS,
     OVERFLOW,
     STATES,
     UNSEEN_FOCUS,
@@ -215,7 +216,7 @@ def press(page: Page, selectors: Sequence[str]) -> None:
 
 
 FIT = (OVERFLOW, CUT, GUTTER, NAMELESS, STATES)
-READ = (HEADINGS, IDS, CONTRAST)
+READ = (HEADINGS, IDS, OPTIONS, CONTRAST)
 
 
 @dataclass(frozen=True)
@@ -357,6 +358,7 @@ BAD = """<!doctype html><html lang="en"><body style="background:#fff; margin:0">
 <h1>One</h1><h1>Two</h1><div style="width:3000px">wide</div>
 <main class="main"><div class="page" style="max-width:300px; margin-left:9px"><p style="overflow:hidden; white-space:nowrap; width:20px">Cut off</p></div></main>
 <p style="color:#ccc">faint</p><button></button><button><i hidden>Run</i></button><input id="same"><a id="same" href="/">link</a>
+<select hidden><option>{'type': 'none'}</option><option>No (none)</option></select>
 <div role="tablist"><span role="tab">Not chosen</span></div>
 <style>a:focus { outline: none }</style></body></html>"""
 
@@ -364,10 +366,8 @@ BAD = """<!doctype html><html lang="en"><body style="background:#fff; margin:0">
 @pytest.mark.parametrize(
     ("check", "count"),
     [
-        *(
-            (check, 1)
-            for check in (OVERFLOW, CUT, HEADINGS, STATES, IDS, CONTRAST, UNSEEN_FOCUS, GUTTER)
-        ),
+        *((check, 1) for check in (OVERFLOW, CUT, HEADINGS, STATES, IDS, OPTIONS, CONTRAST)),
+        *((check, 1) for check in (UNSEEN_FOCUS, GUTTER)),
         (NAMELESS, 3),
         (FINGER, 3),
     ],
