@@ -1,5 +1,7 @@
 """What a card says of its node in one line."""
 
+from typing import Any
+
 import pytest
 
 from tests.support.documents import node
@@ -8,6 +10,7 @@ from workflows.views.canvas.summaries import clip, clip_middle, label_handles, s
 
 
 KINDS = build_kinds()
+TOOL = {"source": "builtin", "name": "time"}
 
 
 def test_variable_in_a_line_goes_by_its_own_name():
@@ -60,3 +63,32 @@ def test_branches_of_a_classifier_go_by_the_names_of_their_classes():
 )
 def test_long_condition_keeps_its_end(text: str, line: str):
     assert clip_middle(text, 27) == line
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "one", "many"),
+    [
+        ("agent", ("tools", [[TOOL], [TOOL, TOOL]]), "1 tool", "2 tools"),
+        ("loop", ("loop_count", [1, 3]), "max 1 round", "max 3 rounds"),
+        ("delay", ("amount", [1, 2]), "1 hour", "2 hours"),
+        ("conversation-memory", ("max_turns", [1, 4]), "last turn", "last 4 turns"),
+    ],
+)
+def test_number_and_noun_agree_in_a_line(
+    kind: str, data: tuple[str, list[Any]], one: str, many: str
+):
+    others = {"unit": "hours", "strategy": "sliding_window"} if kind != "agent" else {}
+    name, values = data
+
+    lines = [summarize_node(node("n", kind, **others, **{name: value}), KINDS) for value in values]
+
+    parts = [line.split(" · ") for line in lines]
+    assert [one in parts[0], many in parts[1]] == [True, True]
+
+
+def test_tools_of_memory_are_not_counted_since_the_card_has_a_mark_for_them():
+    memory = {"recall": ["user"], "remember": ["user"]}
+
+    line = summarize_node(node("n", "agent", tools=[TOOL], memory_tools=memory), KINDS)
+
+    assert "1 tool" in line.split(" · ")

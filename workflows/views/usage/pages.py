@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.utils.dateparse import parse_date
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext
 from django.views.decorators.http import require_safe
 
 from accounts.principals import Principal, get_current_team_id, get_principal
@@ -151,13 +151,17 @@ def build_tiles(report: UsageReport) -> list[tuple[str, str, str]]:
     total = report.total
     note = ""
     if total.unpriced_calls:
-        note = _("%(n)s calls without a price") % {"n": format_count(total.unpriced_calls)}
+        calls = ngettext(
+            "%(n)s call without a price", "%(n)s calls without a price", total.unpriced_calls
+        )
+        note = calls % {"n": format_count(total.unpriced_calls)}
+    model_calls = ngettext("%(n)s model call", "%(n)s model calls", total.calls)
     rate = format_share(total.error_rate)
     return [
         (
             _("Model calls") if report.is_of_calls else pgettext("number", "Runs"),
             format_count(total.count),
-            "" if report.is_of_calls else _("%(n)s model calls") % {"n": format_count(total.calls)},
+            "" if report.is_of_calls else model_calls % {"n": format_count(total.calls)},
         ),
         (
             _("Errors"),

@@ -33,7 +33,7 @@ from workflows.engine.nodes.agent.strategies import STRATEGIES
 from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD
 from workflows.engine.nodes.llm.model_calls import describe_model
 from workflows.engine.nodes.llm.vision_models import find_vision_problems
-from workflows.engine.texts import Phrase, Text, gettext_noop
+from workflows.engine.texts import Phrase, Text, count_text, gettext_noop
 from workflows.engine.tool_calls import ToolReference
 from workflows.engine.tools.builtin import BUILTIN_TOOLS
 
@@ -96,13 +96,12 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
         native = read_agent_data(data)
         strategy = STRATEGIES.get(str(native.get("strategy") or "function_calling"))
         tools = iter_objects(native.get("tools"))
+        # Those of memory have a mark of their own on the card.
         count = sum(bool(tool.get("name")) and tool.get("enabled") is not False for tool in tools)
-        memory_tools = native.get("memory_tools")
-        count += sum(map(bool, memory_tools.values())) if isinstance(memory_tools, dict) else 0
-        tool_text = Phrase(gettext_noop("%(count)s tools"), {"count": count}) if count else ""
+        tool_text = count_text(count, gettext_noop("1 tool"), gettext_noop("%(count)s tools"))
         return [
             get_model_name(native.get("model")),
-            tool_text,
+            tool_text if count else "",
             Phrase(strategy.title) if strategy else str(native.get("strategy")),
         ]
 

@@ -16,7 +16,7 @@ from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import Template
 from workflows.engine.runtime.waits import Wait
 from workflows.engine.text_rendering import as_text
-from workflows.engine.texts import Phrase, Text, gettext_noop
+from workflows.engine.texts import Text, count_text, gettext_noop
 
 
 MAX_SLEEP: Final = 5.0  # seconds; a longer delay pauses the run
@@ -62,7 +62,8 @@ class Delay(NodeKind[DelayConfig, Prepared]):
         if data.get("mode") == "until":
             return [as_text(data.get("until"))]
         unit = as_text(data.get("unit") or "minutes")
-        return [Phrase(_SUMMARIES.get(unit, "%(n)s"), {"n": as_text(data.get("amount", 1))})]
+        one, many = _SUMMARIES.get(unit, ("1", "%(count)s"))
+        return [count_text(as_text(data.get("amount", 1)), one, many)]
 
     def check(self, spec: NodeSpec) -> list[Problem]:
         problems = super().check(spec)
@@ -149,9 +150,10 @@ def _get_duration(config: DelayConfig) -> timedelta | None:
     return timedelta(seconds=seconds) if seconds <= _MAX_DELAY.total_seconds() else None
 
 
+# unit → the words for one, and for another number
 _SUMMARIES: Final = {
-    "seconds": gettext_noop("%(n)s seconds"),
-    "minutes": gettext_noop("%(n)s minutes"),
-    "hours": gettext_noop("%(n)s hours"),
-    "days": gettext_noop("%(n)s days"),
+    "seconds": (gettext_noop("1 second"), gettext_noop("%(count)s seconds")),
+    "minutes": (gettext_noop("1 minute"), gettext_noop("%(count)s minutes")),
+    "hours": (gettext_noop("1 hour"), gettext_noop("%(count)s hours")),
+    "days": (gettext_noop("1 day"), gettext_noop("%(count)s days")),
 }

@@ -40,7 +40,7 @@ from workflows.engine.nodes.control.conditions import (
 from workflows.engine.runtime.events import LOOP_EVENTS
 from workflows.engine.runtime.rounds import Rounds
 from workflows.engine.runtime.step_records import Write
-from workflows.engine.texts import Phrase, Text, gettext_noop
+from workflows.engine.texts import Text, count_text, gettext_noop
 
 
 ROUND: Final = "loop_round"
@@ -143,7 +143,11 @@ class Loop(NodeKind[LoopConfig, Prepared]):
 
     def summarize(self, data: Data) -> Iterable[Text]:
         count = data.get("loop_count")
-        return [Phrase(gettext_noop("max %(count)s rounds"), {"count": count})] if count else []
+        if not count:
+            return []
+        return [
+            count_text(count, gettext_noop("max 1 round"), gettext_noop("max %(count)s rounds"))
+        ]
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)

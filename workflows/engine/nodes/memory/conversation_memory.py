@@ -33,7 +33,7 @@ from workflows.engine.nodes.memory.memory_access import (
 from workflows.engine.nodes.memory.summarizer import SummaryModel, join_messages, summarize_messages
 from workflows.engine.runtime.events import Event, MemoryRecalled
 from workflows.engine.text_rendering import as_text
-from workflows.engine.texts import Phrase, Text, gettext_noop
+from workflows.engine.texts import Phrase, Text, count_text, gettext_noop
 
 
 SCOPE = "conversation"
@@ -136,7 +136,7 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
         """Return the action, and the window if there is one."""
         label = _ACTIONS.get(as_text(data.get("action")) or APPEND)
         turns = data.get("max_turns") if data.get("strategy") == "sliding_window" else None
-        window = Phrase(gettext_noop("last %(count)s turns"), {"count": turns})
+        window = count_text(turns, gettext_noop("last turn"), gettext_noop("last %(count)s turns"))
         return [Phrase(label) if label else "", window if turns else ""]
 
     def prepare(self, spec: NodeSpec) -> Prepared:
