@@ -47,7 +47,8 @@ class AnsweringModel:
     @property
     def is_team_default(self) -> bool:
         """Return whether the document names the team's default model, which answered."""
-        return normalize_name(self.requested.partition("/")[0]) == DEFAULT
+        is_default_requested = normalize_name(self.requested.partition("/")[0]) == DEFAULT
+        return is_default_requested and not self.failed
 
     @property
     def full_name(self) -> str:

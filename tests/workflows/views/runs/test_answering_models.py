@@ -101,6 +101,20 @@ def test_fallback_model_is_shown_with_the_one_that_failed(alice: Person, chat: W
     assert shown["model"]["failed"] == [{"name": "openai/gpt-5", "error": error}]
 
 
+def test_fallback_model_is_neither_the_default_nor_said_twice(
+    alice: Person, chat: Workflow
+) -> None:
+    failed = [{"provider": "openai", "name": "gpt-5", "error": "openai is busy."}]
+    asked = {**ANSWERED, "requested": {"provider": "default", "name": ""}, "failed": failed}
+    run = make_answer(alice, chat, "llm", asked)
+
+    page = page_of(alice, run)
+
+    assert "Fallback for openai/gpt-5" in page
+    assert "team default" not in page
+    assert "instead of" not in page
+
+
 @pytest.mark.parametrize(
     ("uncertainty", "mark"),
     [
