@@ -25,6 +25,7 @@ from workflows.api.run_responses import (
     serialize_run_detail,
     set_progress_headers,
 )
+from workflows.execution.usage.counting import load_cost
 from workflows.idempotent_requests import (
     REPLAYED,
     accept_idempotency_key,
@@ -106,7 +107,9 @@ def list_runs(request: HttpRequest, filters: Query[RunsQuery]) -> Listing[Run]:
 def read_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """Return a run with its steps and its memories."""
     principal = get_principal(request)
-    return serialize_run_detail(principal, selectors.find_run(principal, run_id))
+    run = selectors.find_run(principal, run_id)
+    load_cost(run)
+    return serialize_run_detail(principal, run)
 
 
 @router.get("/runs/{uuid:run_id}/events", summary="Stream the events of a run (server-sent events)")

@@ -45,6 +45,15 @@ def count_new(team_id: UUID) -> None:
         count_batch(team_id)
 
 
+def load_cost(run: Run) -> None:
+    """Give a run that has just ended the cost that counting stores, so that every page shows the same."""
+    if run.finished_at is None or run.is_counted:
+        return
+    count_new(run.team_id)
+    with reading([run.team_id]):
+        run.refresh_from_db(fields=["cost", "is_counted"], from_queryset=Run.objects.unscoped())
+
+
 @retry_on_conflict
 def add_call(team_id: UUID, parameters: dict[str, Any]) -> None:  # Any: what a query takes
     """Add a call of ``single_calls`` to the usage of its day."""

@@ -30,7 +30,7 @@ from workflows.engine.language.document import Document
 from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.errors import InvalidValue
 from workflows.execution.kinds import load_kinds
-from workflows.execution.usage.counting import count_new
+from workflows.execution.usage.counting import count_new, load_cost
 from workflows.forms import build_input_fields, read_inputs
 from workflows.models import Workflow
 from workflows.models.run import Run
@@ -159,6 +159,7 @@ def list_flat(runs: Sequence[Run]) -> list[RunRow]:
 def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Show a run; htmx gets only the part that changes while the run is live."""
     principal, run = find_run(request, run_id)
+    load_cost(run)
     context = build_run_context(principal, run)
     context["parent_run"] = selectors.find_parent(principal, run)
     context["child_runs"] = selectors.list_children(principal, [run])
