@@ -91,6 +91,7 @@ def test_two_versions_are_compared_side_by_side(alice: Person, data_set: DataSet
     assert [evaluation.summary[side]["passed"] for side in ("0", "1")] == [2, 0]
     assert page.count("Worse") == 2
     assert "Version 1" in page
+    assert f"/workflows/{workflow.pk}/scores/" in page
 
 
 def test_a_case_whose_worker_died_is_taken_over(alice: Person, data_set: DataSet) -> None:

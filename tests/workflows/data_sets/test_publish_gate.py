@@ -130,3 +130,20 @@ def test_set_of_another_workflow_is_no_condition_and_a_condition_is_not_deleted(
         delete_data_set(alice.principal, shared)
     with tenant([gated.team_id]):
         assert DataSet.objects.unscoped().filter(pk=shared.pk).exists()
+
+
+def test_condition_and_scores_are_reached_without_tests_of_the_workflow_s_own(cast: Cast) -> None:
+    workflow = make_workflow(cast.alice, source=CHAT)
+    tests = reverse("workflows:tests", args=[workflow.pk])
+    scores = reverse("workflows:scores", args=[workflow.pk])
+    without = cast.alice.client.get(tests).content.decode()
+    shared = save_data_set(cast.alice.principal, team_id=workflow.team_id, name="Shared")
+
+    offered = cast.alice.client.get(tests).content.decode()
+    change_gate(cast.alice.principal, workflow=workflow, data_set=shared)
+    seen = cast.vic.client.get(tests).content.decode()
+
+    assert scores not in without
+    assert f'value="{shared.pk}"' in offered
+    assert scores in offered
+    assert "Published only if these pass: Shared" in seen

@@ -203,6 +203,8 @@ def _render_list(
         "passed": sum(bool(result and result.has_passed) for _case, result in rows),
         "can_edit": permissions.may_edit(principal, workflow),
         **_build_gate_context(principal, workflow),
+        "has_scores": bool(rows)
+        or selectors.list_evaluations_of_workflow(principal, workflow).exists(),
         "has_nothing_to_save": has_nothing_to_save,
         "problems": invalid.problems if invalid else (),
         "titles": invalid.titles if invalid else {},
