@@ -306,6 +306,14 @@ class NodeKind(Appearance, Generic[ConfigT, PreparedT]):
         """Return whether a container's rounds share the pool of the scope around it, instead of a copy each."""
         return False
 
+    def survives_failed_rounds(self, spec: NodeSpec) -> bool:
+        """Return whether a container goes on after a round that failed."""
+        return False
+
+    def list_exit_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+        """Return the variables by which a container decides after a round whether another one follows."""
+        return ()
+
     def list_inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         """Return the outputs of a container that the nodes inside it can read under its id."""
         return ()

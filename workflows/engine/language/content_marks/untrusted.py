@@ -18,8 +18,13 @@ from pydantic import ValidationError
 
 from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import AnyKind, Execution
+from workflows.engine.language.content_marks.decisions import (
+    ROUND_VALUES,
+    Decisions,
+    build_chosen_mark,
+    build_chosen_marks,
+)
 from workflows.engine.language.document import EdgeSpec, Json, NodeSpec, Selector
-from workflows.engine.language.failure_policy import FAIL_HANDLE, handles_failure
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.templating import list_references
 from workflows.engine.language.variables import CONVERSATION, SYSTEM
@@ -33,11 +38,6 @@ _REVIEWED_SCOPES: Final = frozenset({"user", "global"})
 # The previous answers, which later turns of the conversation read.
 ANSWERS: Final = "sys.answers"
 _VARIABLES: Final = f"{CONVERSATION}."
-_SOURCE: Final = "source"  # the handle behind which a run goes on after a success
-# The names under which the nodes inside a container read and set its values, as xworkflow has them.
-_ROUND_VALUES: Final = frozenset({"loop", "__scope__"})
-# Follows the id of a node that runs because untrusted content decided so.
-_CHOSEN: Final = "#chosen"
 
 
 class ContentFlow:
@@ -54,7 +54,7 @@ class ContentFlow:
         self._graph = Graph(
             by_id, tuple(edge for edge in edges if {edge.source, edge.target} <= by_id.keys())
         )
-        self._decided: dict[str, frozenset[str]] = {}
+        self._decisions = Decisions(self._nodes, self._graph)
         sources = [each for each in self._nodes if each[1].brings_untrusted_content(each[0])]
         self.sources = frozenset(spec.id for spec, _kind in sources)
         # The other sources say in their steps whether they have read untrusted content.
@@ -82,25 +82,26 @@ class ContentFlow:
     ) -> frozenset[str]:
         """Return these nodes and variables, and all others that their content reaches or decides about.
 
-        With ``among``, it goes only through these nodes.
+        With ``among``, it goes only through these nodes, and those that didn't run because untrusted content decided so:
+        who reads what they would have left, such as a variable, learns of the decision.
         """
         marked = set(untrusted)
         for spec, kind in self._nodes:
             # A person who read untrusted content decides freely, and anybody may be the one who has the link.
             if spec.id in untrusted and kind.execution is Execution.BRANCH:
-                marked |= self._list_decided(spec, kind)
+                marked |= self._decisions.list_decided(spec, kind)
         previous_count = -1
         while len(marked) > previous_count:
             previous_count = len(marked)
             for (spec, kind), (node, reads, outputs) in zip(self._nodes, self._flows, strict=True):
-                if among is not None and node not in among:
+                if not (among is None or node in among or build_chosen_mark(node) in marked):
                     continue
                 if node in marked or not marked.isdisjoint(reads):
                     marked |= outputs if with_answers else outputs - {ANSWERS}
-                if self._decides(spec, kind, reads, marked):
-                    marked |= self._list_decided(spec, kind)
+                if self._decisions.decides(spec, kind, reads, marked):
+                    marked |= self._decisions.list_decided(spec, kind)
                 if node in marked:
-                    marked |= self._behind_failures.get(node, frozenset())
+                    marked |= self._decisions.list_behind_failure(node)
         return frozenset(marked)
 
     def find_left(
@@ -149,7 +150,7 @@ class ContentFlow:
 
     def list_chosen_marks(self) -> frozenset[str]:
         """Return the marks of all nodes, for a run that untrusted content has chosen: everything in it runs because of that."""
-        return frozenset(_build_chosen_mark(spec.id) for spec, _kind in self._nodes)
+        return build_chosen_marks(spec.id for spec, _kind in self._nodes)
 
     def reaches_outputs(self, untrusted: Collection[str], failed_node: str | None = None) -> bool:
         """Return whether a node whose outputs are those of the run is among these.
@@ -162,42 +163,15 @@ class ContentFlow:
                 return True
         return not self._responses.isdisjoint(untrusted)
 
-    def _decides(
-        self, spec: NodeSpec, kind: AnyKind, reads: frozenset[str], marked: set[str]
-    ) -> bool:
-        """Return whether untrusted content chooses the handle of a branch, or the rounds of a container."""
-        if kind.execution is Execution.BRANCH:
-            return spec.id in marked and not kind.waits_for_people
-        if kind.execution is not Execution.CONTAINER or marked.isdisjoint(reads):
-            return False
-        inside = self._graph.list_inside(spec.id)
-        return not marked.isdisjoint(reads - inside - _ROUND_VALUES - {spec.id})
-
-    def _list_decided(self, spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
-        """Return the marks of the nodes about which a branch or a container decides."""
-        if spec.id not in self._decided:
-            if kind.execution is Execution.CONTAINER:
-                nodes = self._graph.list_inside(spec.id)
-            else:
-                nodes = self._graph.find_decided(spec.id, _list_handles(spec, kind))
-            self._decided[spec.id] = frozenset(map(_build_chosen_mark, nodes))
-        return self._decided[spec.id]
-
-    def _list_failing_inside(self, spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
-        """Return the nodes whose errors the run reads as that of the container around them, if its failure is handled."""
-        if kind.execution is Execution.CONTAINER and handles_failure(spec.data):
-            return self._graph.list_inside(spec.id)
-        return frozenset()
-
     def _list_reads_of(self, spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
-        reads = _collect_reads(spec, kind) | self._list_failing_inside(spec, kind)
-        return reads | _ROUND_VALUES if spec.id in self._containers_with_values else reads
+        reads = _collect_reads(spec, kind) | self._decisions.list_failing_inside(spec, kind)
+        return reads | ROUND_VALUES if spec.id in self._containers_with_values else reads
 
     def _list_round_values(self, spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
         """Return the names under which others read what a round gives: of its End, and of the container around it."""
         if kind.provides_results and spec.parent is not None:
-            return _ROUND_VALUES | {spec.parent}
-        return _ROUND_VALUES if spec.id in self._containers_with_values else frozenset()
+            return ROUND_VALUES | {spec.parent}
+        return ROUND_VALUES if spec.id in self._containers_with_values else frozenset()
 
     @cached_property
     def _containers_with_values(self) -> frozenset[str]:
@@ -206,7 +180,7 @@ class ContentFlow:
             spec.parent
             for spec, kind in self._nodes
             if spec.parent is not None
-            and (kind.provides_results or not _ROUND_VALUES.isdisjoint(_list_sources(spec)))
+            and (kind.provides_results or not ROUND_VALUES.isdisjoint(_list_sources(spec)))
         }
         return frozenset(
             spec.id
@@ -214,18 +188,6 @@ class ContentFlow:
             if kind.execution is Execution.CONTAINER
             and not inside.isdisjoint({spec.id, *self._graph.list_inside(spec.id)})
         )
-
-    @cached_property
-    def _behind_failures(self) -> dict[str, frozenset[str]]:
-        """Map each node with a branch for its failure to the marks of the nodes that run or not as it fails."""
-        return {
-            spec.id: frozenset(
-                map(_build_chosen_mark, self._graph.find_decided(spec.id, (_SOURCE, FAIL_HANDLE)))
-            )
-            for spec, kind in self._nodes
-            if not kind.waits_for_people
-            and any(edge.handle == FAIL_HANDLE for edge in self._graph.list_outgoing(spec.id))
-        }
 
     @cached_property
     def _responses(self) -> frozenset[str]:
@@ -272,7 +234,7 @@ def is_influenced(
 
 def is_chosen(node_id: str, untrusted: frozenset[str]) -> bool:
     """Return whether untrusted content decided that the node runs."""
-    return _build_chosen_mark(node_id) in untrusted
+    return build_chosen_mark(node_id) in untrusted
 
 
 def is_untrusted_memory(metadata: Mapping[str, Json] | None) -> bool:
@@ -289,11 +251,6 @@ def is_recalled(selector: Selector | None, recalled: frozenset[str]) -> bool:
 def needs_scope_review(scope: str, *, trusted: bool) -> bool:
     """Return whether untrusted content has to be reviewed before it is stored in the scope."""
     return scope in _REVIEWED_SCOPES and not trusted
-
-
-def _build_chosen_mark(node_id: str) -> str:
-    """Return the name of the mark of a node that untrusted content decided about."""
-    return f"{node_id}{_CHOSEN}"
 
 
 def _get_flow_key(selector: Selector) -> str:
@@ -315,8 +272,9 @@ def _iter_selectors(value: Json) -> Iterator[Selector]:
         for item in value.values():
             yield from _iter_selectors(item)
     elif isinstance(value, list | tuple):
-        if len(value) > 1 and all(isinstance(item, str) and item for item in value):
-            yield tuple(value)
+        # The id of a node may be written as a number.
+        if len(value) > 1 and all(isinstance(item, str | int) and item for item in value):
+            yield tuple(map(str, value))
         for item in value:
             yield from _iter_selectors(item)
 
@@ -324,7 +282,7 @@ def _iter_selectors(value: Json) -> Iterator[Selector]:
 def _collect_reads(spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
     defaults = {each.name: each.default for each in kind.fields if each.name not in spec.data}
     reads = frozenset(map(_get_flow_key, _iter_selectors({**defaults, **spec.data})))
-    reads |= {_build_chosen_mark(spec.id)}
+    reads |= {build_chosen_mark(spec.id)}
     # Who reads the earlier turns reads the question after them, too.
     return reads | {ANSWERS, SYSTEM} if kind.reads_answers(spec) else reads
 
@@ -332,13 +290,6 @@ def _collect_reads(spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
 def _list_sources(spec: NodeSpec) -> Iterator[str]:
     """Yield the first name of every variable that the configuration names, to read it or to set it."""
     return (selector[0] for selector in _iter_selectors(spec.data))
-
-
-def _list_handles(spec: NodeSpec, kind: AnyKind) -> tuple[str, ...]:
-    try:
-        return kind.list_handles(spec)
-    except (ValidationError, EngineFault):
-        return ()  # an incomplete draft, which cannot run
 
 
 def _list_written_variables(spec: NodeSpec, kind: AnyKind) -> tuple[Selector, ...]:

@@ -136,6 +136,9 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         config = self.configure(spec)
         return (config.iterator_selector, *filter(None, (config.output_selector,)))
 
+    def survives_failed_rounds(self, spec: NodeSpec) -> bool:
+        return spec.data.get("error_handle_mode") in (ErrorMode.CONTINUE, ErrorMode.REMOVE)
+
     async def run(self, prepared: IterationConfig, ctx: NodeContext) -> NodeResult:
         if ctx.body is None:
             raise PortMissing("body")

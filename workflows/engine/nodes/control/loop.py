@@ -201,13 +201,15 @@ class Loop(NodeKind[LoopConfig, Prepared]):
         prepared = self.prepare(spec)
         if isinstance(prepared, While):
             return ()  # the condition reads the loop's variables, under a separate source id
-        compared = (
-            selector
-            for condition in prepared.exit_conditions.conditions
-            for selector in condition.references
-        )
         sources = (variable.source for variable in prepared.variables)
-        return (*filter(None, sources), *compared)
+        return (*filter(None, sources), *self.list_exit_reads(spec))
+
+    def list_exit_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+        prepared = self.prepare(spec)
+        if isinstance(prepared, While):
+            return prepared.condition.references
+        conditions = prepared.exit_conditions.conditions
+        return tuple(selector for each in conditions for selector in each.references)
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         if ctx.body is None:
