@@ -144,12 +144,14 @@ def compile_plan(document: Document, kinds: Kinds, *, root: str | None = None) -
     start = _choose_root(top_nodes, kinds, root, problems)
     if start is None or select_errors(problems):
         raise DocumentInvalid(select_errors(problems), list_node_titles(document, kinds))
-    types, flow = (
-        _collect_variable_types(document, kinds),
-        ContentFlow(document.nodes, kinds, document.edges),
-    )
+    types, flow = _collect_variable_types(document, kinds), build_flow(document, kinds)
     plan = _Compiler(document, graph, kinds, types, flow).compile_scope(None, start)
     return replace(plan, unreached=plan.unreached | disabled)
+
+
+def build_flow(document: Document, kinds: Kinds) -> ContentFlow:
+    """Return the flow of content through a document, which may be an incomplete draft."""
+    return ContentFlow(document.nodes, add_placeholders(kinds, document), document.edges)
 
 
 @dataclass(frozen=True, slots=True)

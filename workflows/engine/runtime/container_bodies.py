@@ -105,7 +105,9 @@ class BodyRounds:
             elapsed=run_context.now() - self._started_at,
             error=record.error.message if record.error else None,
         )
-        return replace(record, writes=(*record.writes, *writes)), (*events, event)
+        marks = run_context.state.list_marks_of(self._plan.inside)
+        inputs = {**record.inputs, **marks} if marks else record.inputs
+        return replace(record, inputs=inputs, writes=(*record.writes, *writes)), (*events, event)
 
     @property
     def _shares_pool(self) -> bool:

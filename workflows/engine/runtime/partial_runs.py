@@ -13,9 +13,10 @@ from typing import Final
 
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.containers import list_containers
+from workflows.engine.language.disabled_nodes import remove_disabled
 from workflows.engine.language.document import Document, EdgeSpec, Json, NodeSpec, Selector
 from workflows.engine.language.graph import Graph, include_inner_nodes, traverse
-from workflows.engine.language.plan import Plan
+from workflows.engine.language.plan import Plan, build_flow
 from workflows.engine.language.templating import list_references
 from workflows.engine.runtime.scheduler import Scheduler
 from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatus
@@ -76,9 +77,13 @@ def list_external_reads(
 
 
 def mark_missing_nodes(plan: Plan, document: Document) -> Plan:
-    """Return the plan of a part with the nodes that it omits, so that references to them print nothing."""
+    """Return the plan of a part with the nodes that it omits: references to them print nothing.
+
+    What they read outside stays untrusted, where a node of the part is given their outputs.
+    """
     missing = {node.id for node in document.nodes} - plan.by_id.keys()
-    return replace(plan, unreached=plan.unreached | missing)
+    flow = build_flow(remove_disabled(document, plan.kinds)[0], plan.kinds)
+    return replace(plan, unreached=plan.unreached | missing, flow=flow)
 
 
 def find_ancestors(document: Document, nodes: Iterable[str]) -> frozenset[str]:

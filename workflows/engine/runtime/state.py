@@ -1,10 +1,16 @@
 """The state of a run in progress, and the allowed changes of state."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 
 from workflows.engine.errors import EngineFault
-from workflows.engine.kinds import SHOWN_MEMORIES, Execution, has_untrusted_input
+from workflows.engine.kinds import (
+    SHOWN_MEMORIES,
+    UNTRUSTED_KEYS,
+    Execution,
+    has_untrusted_input,
+)
+from workflows.engine.language.content_marks.shown_memories import bound_memories
 from workflows.engine.language.document import Json, Mode
 from workflows.engine.language.plan import Plan, PlanNode
 from workflows.engine.language.variables import SYSTEM, VariablePool
@@ -85,13 +91,14 @@ class RunState:
         self.usage = Usage()
         self.exceptions = 0
         # See ``workflows.engine.language.content_marks.untrusted``. The sources are those of earlier turns and of recalled memories.
-        self._flow = plan.flow
+        self._flow, self._kinds = plan.flow, plan.kinds
         self._untrusted_sources = set(start.untrusted)
         self.untrusted = plan.flow.find_untrusted(self._untrusted_sources)
         # The texts of memories that steps and earlier turns were shown, in the order in which they were.
         self.shown_memories: dict[str, None] = dict.fromkeys(
             [*start.shown_memories, *start.memories_in_inputs]
         )
+        self._memories_by_node: dict[str, dict[str, None]] = {}
         # The names of what the person wrote, whose words reveal nothing.
         self.own_sources = (
             frozenset()
@@ -129,16 +136,39 @@ class RunState:
         finished = {record.key.node_id for record in self.records}
         return self._flow.find_left(finished, self._untrusted_sources)
 
-    def _add_marks(self, record: StepRecord) -> None:
-        self.shown_memories |= dict.fromkeys(record.inputs.get(SHOWN_MEMORIES, ()))
-        if has_untrusted_input(record.kind, record.inputs):
-            self._mark_untrusted(record)
+    def list_marks_of(self, nodes: Collection[str]) -> Mapping[str, Json]:
+        """Return the inputs that say of these nodes what their steps were given: untrusted content, and memories.
 
-    def _mark_untrusted(self, record: StepRecord) -> None:
-        """Mark the node of a step that recalled untrusted memories, and every node that reads from it, as untrusted."""
-        node = record.key.node_id
-        if node not in self._untrusted_sources:
-            self._untrusted_sources.add(node)
+        The step of a container has those of the nodes inside it, since a worker that runs only a part of the run reads
+        no steps inside containers.
+        """
+        untrusted = sorted(self._untrusted_sources.intersection(nodes))
+        memories = [
+            text
+            for node in sorted(self._memories_by_node.keys() & nodes)
+            for text in self._memories_by_node[node]
+        ]
+        marks: dict[str, Json] = {UNTRUSTED_KEYS: untrusted} if untrusted else {}
+        return {**marks, SHOWN_MEMORIES: [*bound_memories(memories)]} if memories else marks
+
+    def _add_marks(self, record: StepRecord) -> None:
+        if texts := record.inputs.get(SHOWN_MEMORIES, ()):
+            memories = dict[str, None].fromkeys(texts)
+            self.shown_memories |= memories
+            self._memories_by_node.setdefault(record.key.node_id, {}).update(memories)
+        if has_untrusted_input(record.kind, record.inputs):
+            self._mark_untrusted(self._list_marked(record))
+
+    def _list_marked(self, record: StepRecord) -> frozenset[str]:
+        """Return the node of a step with untrusted content; of a container, those inside it, which it names, too."""
+        kind = self._kinds.get(record.kind)
+        inner = kind is not None and kind.execution is Execution.CONTAINER
+        return frozenset({record.key.node_id, *(record.inputs[UNTRUSTED_KEYS] if inner else ())})
+
+    def _mark_untrusted(self, nodes: frozenset[str]) -> None:
+        """Mark nodes whose steps were given untrusted content, and every node that reads from them, as untrusted."""
+        if not nodes <= self._untrusted_sources:
+            self._untrusted_sources |= nodes
             self.untrusted = self._flow.find_untrusted(self._untrusted_sources)
 
     def _add_response(self, node: PlanNode, record: StepRecord) -> None:
