@@ -192,7 +192,7 @@ def _build_result(
     run_context: RunContext, failure: Failure | None, *, is_paused: bool
 ) -> RunResult:
     state, pause_control = run_context.state, run_context.pause_control
-    untrusted = state.find_untrusted_results()
+    untrusted, flow = state.find_untrusted_results(), run_context.plan.flow
     in_outputs, in_variables = _find_memories(run_context)
     final_status = RunStatus.PAUSED if is_paused else state.resolve_status()
     return RunResult(
@@ -206,9 +206,8 @@ def _build_result(
         stream="".join(run_context.session_queue.text),
         conversation=state.pool.get_conversation(),
         untrusted=select_carried_over(untrusted),
-        has_untrusted_outputs=run_context.plan.flow.reaches_outputs(
-            untrusted, failure.node if failure else None
-        ),
+        has_untrusted_outputs=flow.reaches_outputs(untrusted)
+        or (failure is not None and flow.reaches_failure(untrusted, failure.node)),
         memories_in_outputs=in_outputs,
         shown_memories=bound_memories(
             [*run_context.start.shown_memories, *in_outputs, *in_variables]

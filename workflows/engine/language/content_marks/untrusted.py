@@ -152,16 +152,18 @@ class ContentFlow:
         """Return the marks of all nodes, for a run that untrusted content has chosen: everything in it runs because of that."""
         return build_chosen_marks(spec.id for spec, _kind in self._nodes)
 
-    def reaches_outputs(self, untrusted: Collection[str], failed_node: str | None = None) -> bool:
-        """Return whether a node whose outputs are those of the run is among these.
-
-        So is a node with whose error the run ends: a caller reads that instead. A container fails with an error inside it.
-        """
-        if failed_node is not None:
-            failed = {failed_node, *self._graph.list_inside(failed_node)}
-            if not failed.isdisjoint(untrusted):
-                return True
+    def reaches_outputs(self, untrusted: Collection[str]) -> bool:
+        """Return whether a node whose outputs are those of the run is among these."""
         return not self._responses.isdisjoint(untrusted)
+
+    def reaches_failure(self, untrusted: Collection[str], failed_node: str | None) -> bool:
+        """Return whether these are the cause of a run's failure, or its error has their words: a caller reads that.
+
+        A container fails with an error inside it. At a limit of the run, any node that ran before may be the cause.
+        """
+        if failed_node is None:
+            return bool(untrusted)
+        return not {failed_node, *self._graph.list_inside(failed_node)}.isdisjoint(untrusted)
 
     def _list_reads_of(self, spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
         reads = _collect_reads(spec, kind) | self._decisions.list_failing_inside(spec, kind)
