@@ -7,6 +7,7 @@ the conformance suite use them.
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import Final
 
 from workflows.engine.errors import NodeFailed
 from workflows.engine.kinds import AnyKind, NodeContext, NodeResult
@@ -14,6 +15,10 @@ from workflows.engine.language.document import Json
 from workflows.engine.language.plan import PlanNode
 from workflows.engine.ports import ClockPort, ModelChunk, ModelRequest, Usage
 from workflows.engine.testing.fake_server import FakeServer
+
+
+# Says in a step's inputs that its outputs were pinned: nobody knows whether its tools read them outside.
+PINNED: Final = "pinned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +57,13 @@ class Mock:
             await ctx.ports.clock.sleep(self.delay_s)
         if self.should_fail(tries):
             raise NodeFailed("MockError", self.error or "The pinned node fails", retryable=True)
-        inputs = await node.kind.preview_inputs(node.prepared, ctx)
+        ctx.record_inputs(await node.kind.preview_inputs(node.prepared, ctx))
+        kind = node.kind
+        if kind.records_untrusted_content and kind.brings_untrusted_content(node.spec):
+            ctx.record_untrusted_keys([PINNED])
         outputs = dict(self.outputs or {})
-        await self._stream(node.kind, outputs, ctx)
-        return NodeResult(outputs, handle=self.handle, inputs=inputs, usage=_read_usage(outputs))
+        await self._stream(kind, outputs, ctx)
+        return NodeResult(outputs, handle=self.handle, usage=_read_usage(outputs))
 
     async def _stream(self, kind: AnyKind, outputs: Mapping[str, Json], ctx: NodeContext) -> None:
         for name in sorted(kind.streams):

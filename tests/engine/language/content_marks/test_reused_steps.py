@@ -7,6 +7,7 @@ import pytest
 
 from memory.core.records import Tier
 from memory.providers.in_memory import InMemoryProvider
+from tests.engine.agent.scripted import MODEL
 from tests.engine.language.test_untrusted import SYSTEM, Page
 from tests.support.cases import for_each
 from tests.support.documents import document, inside, iteration, node, start
@@ -26,6 +27,7 @@ from workflows.engine.runtime.partial_runs import (
     select_missing_node_steps,
 )
 from workflows.engine.runtime.run_request import RunResult, RunStart
+from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import RunStatus, StepRecord
 
 
@@ -62,6 +64,7 @@ class Listener(Page):
 
 LISTENER = Listener()
 KINDS = build_kinds(plugins=[Page(), Report(), LISTENER])
+FETCH = {"source": "builtin", "name": "fetch_url"}
 ITEMS = ["start", "items"]
 
 
@@ -143,3 +146,20 @@ async def test_memories_that_rounds_were_shown_are_recognized_in_rounds_elsewher
     await run_elsewhere(made, "it", steps, InMemoryProvider())
 
     assert LISTENER.shown == [MEMORY]
+
+
+@for_each("tools, expected", [([FETCH], (Tier.QUARANTINE, "web")), ([], (Tier.LONG_TERM, None))])
+async def test_pinned_answer_of_an_agent_that_can_read_outside_counts_as_read(
+    tools: list[Any], expected: tuple[Tier, Any]
+) -> None:
+    agent = node("agent", "agent", model=MODEL, query="{{#start.q#}}", tools=tools)
+    nodes = [start("q"), agent, keep(["agent", "text"])]
+    made = document(nodes, ["start -> agent", "agent -> keep"])
+    memory = InMemoryProvider()
+    runner = WorkflowRunner(made, memory=memory, mocks={"agent": {"outputs": {"text": TEXT}}})
+
+    result = await runner.run(inputs={"q": TEXT}, system=SYSTEM)
+
+    assert result.status is RunStatus.SUCCEEDED, result.error
+    entries = memory.living("user:mia").values()
+    assert [(e.tier, e.metadata.get("origin")) for e in entries] == [expected]
