@@ -1,13 +1,13 @@
 """The version of a workflow together with those of all workflows that it runs, and the tools that they call.
 
 A person allows a call of a workflow as it is then. What runs below it is part of what they allow, so that the version is
-another one as soon as any of these workflows is published anew, or a connection that they use is changed. Once the call is
-made, what runs below it goes on in the versions of then, and asks about tools that were changed since.
+another one as soon as any of these workflows is published anew or gets another secret, or a connection that they use is
+changed. Once the call is made, what runs below it goes on in the versions of then, and asks about tools that were changed since.
 """
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple, Self
@@ -24,7 +24,7 @@ from workflows.engine.nodes.agent.tool_use.tool_references import (
 from workflows.engine.sub_workflows.children import MAX_DEPTH
 from workflows.engine.tool_calls import ToolReference
 from workflows.execution.memory_streams import parse_ids
-from workflows.models import Snapshot, Version, Workflow
+from workflows.models import Snapshot, Version, Workflow, WorkflowSecret
 from workflows.models.documents import from_json
 from workflows.tools.approved_tools import describe_tools
 from workflows.tools.port import list_connected_tools
@@ -73,14 +73,15 @@ class Below:
     version: str
     workflows: Mapping[str, Workflow | None]  # by the references that name them
     tools: Mapping[str, str]
+    secrets: Sequence[str] = ()  # the secret variables of all, with the times of their last changes
 
     @property
     def digest(self) -> str:
         """Return the id of the workflow's version, or a digest of it with what is below if there is anything."""
-        if not self.workflows and not self.tools:
+        if not (self.workflows or self.tools or self.secrets):
             return self.version
         versions = {name: _describe(row) for name, row in self.workflows.items()}
-        parts = [self.version, versions, self.tools]
+        parts = [self.version, versions, self.tools, self.secrets]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def allow(self) -> Approval:
@@ -104,8 +105,8 @@ def compute_version(workflow: Workflow, approval: Approval | None = None) -> str
 def read_below(workflow: Workflow, approval: Approval | None = None) -> Below:
     """Return what the workflow runs below it, in the versions of an ``approval`` of a call above, if there was one.
 
-    It takes a statement a level, one for each version that this process hasn't read yet, and one each if tools of
-    connections and of web services are called.
+    It takes a statement a level, one for each version that this process hasn't read yet, one for their secrets, and one
+    each if tools of connections and of web services are called.
     """
     rows: dict[str, Workflow | None] = {}
     tools: dict[ToolReference, None] = {}
@@ -120,7 +121,8 @@ def read_below(workflow: Workflow, approval: Approval | None = None) -> Below:
         rows |= {name: rows_by_name.get(name) for name in names}
         level = list(rows_by_name.values())
     connected = list_connected_tools(workflow.team_id, list(tools)) if tools else []
-    return Below(str(workflow.published_version_id), rows, describe_tools(connected))
+    secrets = _list_secrets([workflow, *filter(None, rows.values())])
+    return Below(str(workflow.published_version_id), rows, describe_tools(connected), secrets)
 
 
 def _find_rows(
@@ -135,6 +137,14 @@ def _find_rows(
     by_id = {str(row.pk): row for row in rows}
     by_reference = by_id | {row.slug: row for row in rows}
     return {name: by_reference[name] for name in references if name in by_reference}
+
+
+def _list_secrets(workflows: Iterable[Workflow]) -> list[str]:
+    rows = WorkflowSecret.objects.unscoped().filter(workflow__in={row.pk for row in workflows})
+    values = rows.order_by("workflow_id", "area", "name").values_list(
+        "workflow_id", "area", "name", "updated_at"
+    )
+    return [" ".join(map(str, each)) for each in values]
 
 
 def _is_approved(workflow: Workflow, approval: Approval) -> bool:

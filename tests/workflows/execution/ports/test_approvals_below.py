@@ -9,6 +9,7 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from accounts.tenancy import tenant
+from config.encryption.crypto import encrypt
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast
 from tests.workflows.execution.ports.test_children import begin, claim_of
@@ -26,7 +27,7 @@ from workflows.execution.ports.adapters import Services, build_tools
 from workflows.execution.ports.published_versions import compute_version
 from workflows.execution.ports.workflow_tools import WorkflowTools
 from workflows.execution.rounds.ranges import make_range_id, start_ranges
-from workflows.models import Credential, Run, ToolConnection, Workflow
+from workflows.models import Credential, Run, ToolConnection, Workflow, WorkflowSecret
 
 
 pytestmark = pytest.mark.django_db
@@ -150,6 +151,24 @@ def test_tool_that_is_enabled_below_is_a_change_for_who_uses_all_tools(
     assert read_version(outer) == before[1]
 
 
+def test_secret_variable_that_is_replaced_below_is_a_change(
+    outer: Workflow, lowest: Workflow
+) -> None:
+    versions = {read_version(outer)}
+
+    for value in ("first", "second"):
+        with tenant([lowest.team_id]):
+            WorkflowSecret.objects.unscoped().update_or_create(
+                team_id=lowest.team_id,
+                workflow=lowest,
+                name="key",
+                defaults={"secret": encrypt(value)},
+            )
+        versions.add(read_version(outer))
+
+    assert len(versions) == 3
+
+
 def test_what_no_call_shows_and_other_connections_change_nothing(
     cast: Cast, library: ToolConnection, outer: Workflow, django_assert_num_queries: Any
 ) -> None:
@@ -163,7 +182,7 @@ def test_what_no_call_shows_and_other_connections_change_nothing(
     assert read_version(outer) == before
     with tenant([outer.team_id]):
         row = Workflow.objects.unscoped().select_related("published_version").get(pk=outer.pk)
-        with django_assert_num_queries(3):  # a level each, and the connections
+        with django_assert_num_queries(4):  # a level each, the connections, and the secrets
             assert compute_version(row) == before
 
 
