@@ -3,13 +3,11 @@
 from collections.abc import Iterable
 from typing import Final
 
-from pydantic import ValidationError
-
 from workflows.engine.appearance import Data, get_model_name
 from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import EngineFault
 from workflows.engine.initial_values import CHAT_MESSAGE, Surroundings
-from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
+from workflows.engine.kinds import NodeContext, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.memory_usage import (
@@ -27,7 +25,7 @@ from workflows.engine.language.memory_usage import (
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import format_reference
 from workflows.engine.model_records import describe_usage
-from workflows.engine.nodes.llm.llm_config import LlmConfig
+from workflows.engine.nodes.llm.llm_config import LlmConfig, ModelNode
 from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, VISION_FIELD, WINDOW_FIELD
 from workflows.engine.nodes.llm.model_calls import build_request, call_model, describe_model
 from workflows.engine.nodes.llm.prompt_messages import build_prompt
@@ -42,7 +40,7 @@ MEMORY_PROMPT: Final = (
 )
 
 
-class Llm(NodeKind[LlmConfig, LlmConfig]):
+class Llm(ModelNode[LlmConfig]):
     name = "llm"
     title = gettext_noop("LLM")
     description = gettext_noop("Calls a language model")
@@ -167,19 +165,6 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
             return problems
         config = self.configure(spec)
         return [*find_vision_problems(spec.id, config.model, config.vision)]
-
-    def reads_answers(self, spec: NodeSpec) -> bool:
-        try:
-            return self.configure(spec).reads_turns
-        except ValidationError:
-            return False  # an incomplete draft, which cannot run
-
-    def brings_untrusted_content(self, spec: NodeSpec) -> bool:
-        """Return whether the model reads images, in which anybody may have written."""
-        try:
-            return self.configure(spec).image_variable is not None
-        except ValidationError:
-            return False  # an incomplete draft, which cannot run
 
     async def run(self, prepared: LlmConfig, ctx: NodeContext) -> NodeResult:
         prompt = await build_prompt(prepared, ctx)

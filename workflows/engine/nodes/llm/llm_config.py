@@ -1,11 +1,12 @@
 """The settings of an LLM node: its model, its prompt, and the memory and messages that are added to the prompt."""
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field
 
 from workflows.engine.configuration import ConfigPart, ModelReference, NamedVariable, NodeConfig
-from workflows.engine.language.document import Json
+from workflows.engine.kinds import NodeKind
+from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.language.memory_usage import MAX_RECENCY_DAYS
 from workflows.engine.ports import Role
 
@@ -130,6 +131,26 @@ class ModelNodeConfig(NodeConfig):
         window = self.memory.variable_selector if self.memory else None
         images = self.image_variable.selector if self.image_variable else None
         return [selector for selector in (window, images) if selector]
+
+
+ConfigT = TypeVar("ConfigT", bound=ModelNodeConfig)
+
+
+class ModelNode(NodeKind[ConfigT, ConfigT]):
+    """A kind of node that asks a model once."""
+
+    def reads_answers(self, spec: NodeSpec) -> bool:
+        try:
+            return self.configure(spec).reads_turns
+        except ValueError:
+            return False  # an incomplete draft, which cannot run
+
+    def brings_untrusted_content(self, spec: NodeSpec) -> bool:
+        """Return whether the model reads images, in which anybody may have written."""
+        try:
+            return self.configure(spec).image_variable is not None
+        except ValueError:
+            return False  # an incomplete draft, which cannot run
 
 
 class LlmConfig(ModelNodeConfig):

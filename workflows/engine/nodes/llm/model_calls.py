@@ -108,6 +108,12 @@ def describe_model(model: ModelChoice) -> dict[str, Json]:
     return {"model": {"provider": model.provider, "name": model.name}}
 
 
+def describe_request(model: ModelChoice, request: ModelRequest) -> dict[str, Json]:
+    """Return what the step records of a request about one text."""
+    messages = describe_messages(request.messages)
+    return {**describe_model(model), "query": request.subject, "messages": messages}
+
+
 def describe_messages(messages: Sequence[Message]) -> list[dict[str, Json]]:
     return [_describe_message(message) for message in messages]
 

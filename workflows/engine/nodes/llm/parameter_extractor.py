@@ -8,7 +8,7 @@ from pydantic import field_validator
 from workflows.engine.appearance import Data, join_object_names
 from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import ModelFailed
-from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
+from workflows.engine.kinds import NodeContext, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import Template
@@ -24,14 +24,13 @@ from workflows.engine.nodes.llm.extracted_values import (
 )
 from workflows.engine.nodes.llm.images import add_images
 from workflows.engine.nodes.llm.json_answers import find_json_object
-from workflows.engine.nodes.llm.llm_config import ModelNodeConfig
+from workflows.engine.nodes.llm.llm_config import ModelNode, ModelNodeConfig
 from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, VISION_FIELD, WINDOW_FIELD
 from workflows.engine.nodes.llm.model_calls import (
     ModelAnswer,
     build_request,
     call_model,
-    describe_messages,
-    describe_model,
+    describe_request,
 )
 from workflows.engine.nodes.llm.prompt_messages import load_history
 from workflows.engine.nodes.llm.task_prompts import build_completion, build_extractor_prompt
@@ -63,7 +62,7 @@ class ExtractorConfig(ModelNodeConfig):
         return self.reasoning_mode == "function_call" and not self.is_completion
 
 
-class ParameterExtractor(NodeKind[ExtractorConfig, ExtractorConfig]):
+class ParameterExtractor(ModelNode[ExtractorConfig]):
     name = "parameter-extractor"
     title = gettext_noop("Parameter extractor")
     description = gettext_noop("Extracts values from a text with a model")
@@ -133,22 +132,9 @@ class ParameterExtractor(NodeKind[ExtractorConfig, ExtractorConfig]):
         config = self.configure(spec)
         return tuple(filter(None, (config.query, *config.list_read_variables())))
 
-    def reads_answers(self, spec: NodeSpec) -> bool:
-        try:
-            return self.configure(spec).reads_turns
-        except ValueError:
-            return False  # an incomplete draft, which cannot run
-
-    def brings_untrusted_content(self, spec: NodeSpec) -> bool:
-        """Return whether the model reads images, in which anybody may have written."""
-        try:
-            return self.configure(spec).image_variable is not None
-        except ValueError:
-            return False  # an incomplete draft, which cannot run
-
     async def run(self, prepared: ExtractorConfig, ctx: NodeContext) -> NodeResult:
         request = await _build_request(prepared, ctx, with_tool=prepared.calls_tool)
-        ctx.record_inputs(_describe_request(prepared, request))
+        ctx.record_inputs(describe_request(prepared.model, request))
         parameters = prepared.parameters
         try:
             answer = await _ask(prepared, request, ctx)
@@ -164,7 +150,7 @@ class ParameterExtractor(NodeKind[ExtractorConfig, ExtractorConfig]):
 
     async def preview_inputs(self, prepared: ExtractorConfig, ctx: NodeContext) -> dict[str, Json]:
         request = await _build_request(prepared, ctx, with_tool=prepared.calls_tool)
-        return _describe_request(prepared, request)
+        return describe_request(prepared.model, request)
 
 
 async def _build_request(
@@ -217,11 +203,3 @@ def _read_values(answer: ModelAnswer, parameters: Sequence[Parameter]) -> dict[s
     values = find_json_object(answer.text)
     is_needed = any(parameter.required for parameter in parameters)
     return None if is_needed and not values else values
-
-
-def _describe_request(config: ExtractorConfig, request: ModelRequest) -> dict[str, Json]:
-    return {
-        **describe_model(config.model),
-        "query": request.subject,
-        "messages": describe_messages(request.messages),
-    }

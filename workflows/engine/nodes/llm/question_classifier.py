@@ -8,7 +8,7 @@ from pydantic import Field as Bounded
 
 from workflows.engine.appearance import Data, HandleLabel, get_model_name, iter_objects
 from workflows.engine.configuration import ConfigPart, Field, Widget
-from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
+from workflows.engine.kinds import Execution, NodeContext, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem
@@ -17,13 +17,12 @@ from workflows.engine.language.variables import VariablePool
 from workflows.engine.model_records import describe_usage
 from workflows.engine.nodes.llm.class_answers import NamedClass, Uncertainty, find_class
 from workflows.engine.nodes.llm.images import add_images
-from workflows.engine.nodes.llm.llm_config import ModelNodeConfig
+from workflows.engine.nodes.llm.llm_config import ModelNode, ModelNodeConfig
 from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, VISION_FIELD, WINDOW_FIELD
 from workflows.engine.nodes.llm.model_calls import (
     build_request,
     call_model,
-    describe_messages,
-    describe_model,
+    describe_request,
 )
 from workflows.engine.nodes.llm.prompt_messages import load_history
 from workflows.engine.nodes.llm.task_prompts import build_classifier_prompt, build_completion
@@ -54,7 +53,7 @@ class ClassifierConfig(ModelNodeConfig):
     instructions: str | None = None  # the name in old documents
 
 
-class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
+class QuestionClassifier(ModelNode[ClassifierConfig]):
     name = "question-classifier"
     title = gettext_noop("Question classifier")
     description = gettext_noop("Takes the branch of the class that a model chooses")
@@ -136,23 +135,10 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
         config = self.configure(spec)
         return tuple(filter(None, (config.query_variable_selector, *config.list_read_variables())))
 
-    def reads_answers(self, spec: NodeSpec) -> bool:
-        try:
-            return self.configure(spec).reads_turns
-        except ValueError:
-            return False  # an incomplete draft, which cannot run
-
-    def brings_untrusted_content(self, spec: NodeSpec) -> bool:
-        """Return whether the model reads images, in which anybody may have written."""
-        try:
-            return self.configure(spec).image_variable is not None
-        except ValueError:
-            return False  # an incomplete draft, which cannot run
-
     async def run(self, prepared: ClassifierConfig, ctx: NodeContext) -> NodeResult:
         classes = _render_classes(prepared, ctx.pool)
         request = await _build_request(prepared, classes, ctx)
-        ctx.record_inputs(_describe_request(prepared, request))
+        ctx.record_inputs(describe_request(prepared.model, request))
         answer = await call_model(request, ctx)
         chosen, uncertainty = _choose_class(
             answer.text, classes, has_default=prepared.default_branch
@@ -177,7 +163,7 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
 
     async def preview_inputs(self, prepared: ClassifierConfig, ctx: NodeContext) -> dict[str, Json]:
         request = await _build_request(prepared, _render_classes(prepared, ctx.pool), ctx)
-        return _describe_request(prepared, request)
+        return describe_request(prepared.model, request)
 
 
 def _label_class(text_class: Data, number: int) -> HandleLabel:
@@ -236,14 +222,6 @@ def _build_schema(classes: Sequence[TextClass], *, has_default: bool) -> dict[st
         },
         "required": ["category_name", "category_id"],
         "additionalProperties": False,
-    }
-
-
-def _describe_request(config: ClassifierConfig, request: ModelRequest) -> dict[str, Json]:
-    return {
-        **describe_model(config.model),
-        "query": request.subject,
-        "messages": describe_messages(request.messages),
     }
 
 
