@@ -71,18 +71,10 @@ class EnginePort(ABC):
     ) -> list[MemoryEntry]:
         step = Step(scope, identity, origin, group_id)
         query = MemoryQuery(
-            "",
-            key,
-            query_text,
-            filter,
-            top_k,
-            recency_days=recency_days,
-            min_score=min_score,
-            valid_at=valid_at,
-            include_former=include_former or False,
-            for_prompt=True,
+            "", key, query_text, filter, top_k, recency_days=recency_days, min_score=min_score,
+            valid_at=valid_at, include_former=include_former or False, for_prompt=True,
             without_lessons=without_lessons,
-        )
+        )  # fmt: skip
 
         def recall() -> list[MemoryEntry]:
             return recall_for_question(
@@ -160,10 +152,7 @@ class EnginePort(ABC):
         tier: str = "long_term",
         ttl_seconds: float | None = None,
     ) -> tuple[Proposal, list[LearnedChange]]:
-        """Propose what a message does to memory, and perform the operations that ``decide`` makes of it, as ``learn`` does.
-
-        Known facts are only read if the message may change one of them.
-        """
+        """Propose what a message does to memory, and perform the operations that ``decide`` makes of it, as ``learn`` does."""
         step, text = Step(scope, identity, origin), str(self._redact(message))
         request = LearnRequest((), self._redact(metadata or {}), tier, ttl_seconds)
 
@@ -278,7 +267,7 @@ class EnginePort(ABC):
     def _learn_turn(
         self, step: Step, turn: Turn, request: LearnRequest, decide: Decide
     ) -> tuple[Proposal, list[LearnedChange]]:
-        """Perform the operations that are decided of the proposal for a turn; those of ``request`` are replaced."""
+        """Perform what is decided of the proposal. Known facts are only read if the turn may change one of them."""
         proposal = self._propose(step, turn) if turn.may_concern_known else turn.propose()
         return proposal, self._learn(step, replace(request, operations=decide(proposal)))
 
