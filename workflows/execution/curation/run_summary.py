@@ -8,6 +8,7 @@ planning can't change the run's result.
 import logging
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import Final
 from uuid import UUID
 
 from django.db import DatabaseError
@@ -41,6 +42,8 @@ log = logging.getLogger(__name__)
 
 NODE = "curation"  # stands for a node id where curation calls the model, and names the source of its memories
 
+# What such nodes give is told about a run: its task, and its answers.
+_TOLD: Final = frozenset({Execution.ROOT, Execution.RESPONSE})
 _STATUS = {RunStatus.FAILED.value: "failed", RunStatus.STOPPED.value: "stopped"}
 
 
@@ -131,9 +134,9 @@ def _list_answers(run: Run) -> list[str]:
 
 
 def _is_untrusted(run: Run, steps: Sequence[Step]) -> bool:
-    """Return whether an answer or an error may contain external text.
+    """Return whether the task, an answer or an error may contain external text.
 
-    It gets there by way of the document, the conversation, memory, or what the caller of a sub-workflow sent.
+    It gets there by way of the document, the conversation, memory, or what called the run: a webhook, or another workflow.
     """
     if run.has_untrusted_inputs or run.has_untrusted_outputs or run.is_chosen_by_untrusted:
         return True
@@ -143,8 +146,8 @@ def _is_untrusted(run: Run, steps: Sequence[Step]) -> bool:
     kinds = load_kinds()
     flow = ContentFlow(document.nodes, kinds, document.edges)
     untrusted = flow.find_left([step.node_key for step in steps], tainted)
-    responses = {kind.name for kind in kinds.values() if kind.execution is Execution.RESPONSE}
-    return any(step.node_key in untrusted for step in steps if step.kind in responses or step.error)
+    ends = {kind.name for kind in kinds.values() if kind.execution in _TOLD}
+    return any(step.node_key in untrusted for step in steps if step.kind in ends or step.error)
 
 
 def _list_memory_texts(steps: Iterable[Step]) -> list[str]:

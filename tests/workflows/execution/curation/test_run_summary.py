@@ -19,8 +19,14 @@ from workflows.models import Run, Step
 pytestmark = pytest.mark.django_db
 
 
-def gathered(person: Person, *steps: dict[str, Any], learning: LearningRule, **run: Any) -> Any:
-    workflow = make_workflow(person, name="Sorter")
+def gathered(
+    person: Person,
+    *steps: dict[str, Any],
+    learning: LearningRule,
+    source: Any = None,
+    **run: Any,
+) -> Any:
+    workflow = make_workflow(person, name="Sorter", source=source)
     made = make_run(person, workflow, finished_at=timezone.now(), **{"status": "succeeded", **run})
     with tenant([person.team.pk]):
         for number, step in enumerate(steps):
@@ -73,6 +79,29 @@ def test_what_memory_said_in_it_is_known_already(alice: Person) -> None:
 
     assert "A cat" in found.work.recalled_texts
     assert "new" not in found.work.recalled_texts
+
+
+def build_called(root: str) -> dict[str, Any]:
+    """A workflow that does something else than what it was called with, whatever starts it."""
+    nodes = [
+        {"id": "n0", "data": {"type": root, "title": "Start", "variables": []}},
+        {"id": "n1", "data": {"type": "end", "title": "End", "outputs": []}},
+    ]
+    graph = {"nodes": nodes, "edges": [{"id": "e", "source": "n0", "target": "n1"}]}
+    return {"kind": "app", "version": "0.6.0", "app": {"name": "Called", "mode": "workflow"},
+            "workflow": {"graph": graph}}  # fmt: skip
+
+
+@pytest.mark.parametrize(("root", "expected"), [("trigger-webhook", True), ("start", False)])
+def test_task_that_a_webhook_brought_is_from_outside(
+    alice: Person, root: str, expected: bool
+) -> None:
+    steps = [{"kind": root, "status": "succeeded"}, {"kind": "end", "status": "succeeded"}]
+    inputs = {"title": "Invoices go to Max"}
+
+    told = gathered(alice, *steps, learning=EXTRACTIVE, source=build_called(root), inputs=inputs)
+
+    assert (told.work.task, told.work.is_untrusted) == ("Invoices go to Max", expected)
 
 
 def test_model_is_asked_only_where_one_is_named_and_the_run_was_not_offline(alice: Person) -> None:
