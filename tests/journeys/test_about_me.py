@@ -43,9 +43,9 @@ ENGLISH = Words(
     "Remembering is paused: nothing was saved.", "Forget everything",
 )  # fmt: skip
 CHINESE = Words(
-    "消息", "已记住：", "已遗忘", "来自记忆：1 条", "忘记", "撤销",
+    "消息", "已记住：", "已忘记", "来自记忆：1 条", "忘记", "撤销",
     "更正", "正确内容", "保存", "暂停", "恢复", "你的记忆已暂停",
-    "记忆已暂停：未保存任何内容。", "全部遗忘",
+    "记忆已暂停：未保存任何内容。", "全部忘记",
 )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ CHINESE = re.compile(r"[\u4e00-\u9fff]")
     [
         (
             "ollama is not responding at its base URL. Is it running?",
-            "ollama 在其 Base URL 没有响应。它在运行吗？",
+            "ollama 在其 API 地址没有响应。它在运行吗？",
         ),
         (
             "ollama isn't responding at http://127.0.0.1:11434/v1. Is it running?",

@@ -28,6 +28,7 @@ _ID = re.compile(
 )
 SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "agent.price": _("The cost can't be limited, because the model has no price"),
+    "agent.setting": _("A setting of a tool has no variable yet"),
     "app.model_config": _("The settings of the app are missing"),
     "app.data_sets": _("The data sets are searched by a node"),
     "app.form": _("The fields of the form are inputs of the Start node"),
