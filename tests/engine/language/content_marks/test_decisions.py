@@ -140,6 +140,26 @@ def test_variable_that_outside_text_left_as_it_was_is_marked_for_later_turns(
 # -- names ---------------------------------------------------------------------------------------
 
 
+@for_each("name", [["sys", "webhook_call", "body"], ["hook", "sys.webhook_call"]])
+def test_call_of_a_webhook_that_a_node_reads_as_a_system_variable_is_from_outside(
+    name: list[str],
+) -> None:
+    made = document(
+        [ASK, template("t", "{{ a }}", a=name), template("own", "{{ a }}", a=["sys", "user_id"])],
+        ["start -> t", "t -> own"],
+    )
+    flow = ContentFlow(made.nodes, build_kinds(), made.edges)
+
+    assert flow.find_untrusted() & {"t", "own"} == {"t"}
+    assert flow.find_left(["start", "t", "own"], ()) & {"t", "own"} == {"t"}
+
+
+def test_question_that_is_named_as_an_output_of_the_start_is_followed() -> None:
+    made = document([ASK, template("t", "{{ a }}", a=["other", "sys.query"])], ["start -> t"])
+
+    assert "t" in ContentFlow(made.nodes, build_kinds(), made.edges).find_untrusted({"sys"})
+
+
 def test_node_whose_id_is_written_as_a_number_is_followed() -> None:
     page = node("17", "web-page")
     repeated = node("lo", "loop", loop_count=1, loop_variables=[

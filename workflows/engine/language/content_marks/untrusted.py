@@ -27,7 +27,8 @@ from workflows.engine.language.content_marks.decisions import (
 from workflows.engine.language.document import EdgeSpec, Json, NodeSpec, Selector
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.templating import list_references
-from workflows.engine.language.variables import CONVERSATION, SYSTEM
+from workflows.engine.language.variables import CONVERSATION, SYSTEM, normalize_selector
+from workflows.engine.triggers.calls import WEBHOOK_CALL
 
 
 # The origins of content, as the memory gate names them.
@@ -38,6 +39,8 @@ _REVIEWED_SCOPES: Final = frozenset({"user", "global"})
 # The previous answers, which later turns of the conversation read.
 ANSWERS: Final = "sys.answers"
 _VARIABLES: Final = f"{CONVERSATION}."
+# What a webhook was called with, which a node may name as a system variable.
+_WEBHOOK: Final = f"{SYSTEM}.{WEBHOOK_CALL}"
 
 
 class ContentFlow:
@@ -70,7 +73,7 @@ class ContentFlow:
         """
         if not more_sources:
             return self._initial
-        sources = self._certain_sources.union(more_sources)
+        sources = self._certain_sources.union(more_sources, self._called)
         return self.propagate(sources, with_answers=False)
 
     def propagate(
@@ -113,7 +116,7 @@ class ContentFlow:
         for node in finished_nodes:
             if node in kinds and kinds[node].execution is Execution.CONTAINER:
                 finished |= self._graph.list_inside(node)  # other workers may have run the rounds
-        sources = (self._certain_sources & finished).union(more_sources)
+        sources = (self._certain_sources & finished).union(more_sources, self._called)
         return self.propagate(sources, finished)
 
     @cached_property
@@ -199,7 +202,16 @@ class ContentFlow:
 
     @cached_property
     def _initial(self) -> frozenset[str]:
-        return self.propagate(self._certain_sources, with_answers=False)
+        return self.propagate(self._certain_sources | self._called, with_answers=False)
+
+    @cached_property
+    def _called(self) -> frozenset[str]:
+        """Return the name of the call of a webhook, if a node reads that itself."""
+        return (
+            frozenset({_WEBHOOK})
+            if any(_WEBHOOK in reads for _, reads, _ in self._flows)
+            else frozenset()
+        )
 
     @cached_property
     def _flows(self) -> list[tuple[str, frozenset[str], frozenset[str]]]:
@@ -257,7 +269,9 @@ def needs_scope_review(scope: str, *, trusted: bool) -> bool:
 
 def _get_flow_key(selector: Selector) -> str:
     """Return the name under which the flow knows a variable: its node's id, or a conversation variable's own name."""
-    return ".".join(selector[:2]) if selector[0] == CONVERSATION else selector[0]
+    selector = tuple(normalize_selector(selector))
+    is_alone = selector[0] == CONVERSATION or selector[:2] == (SYSTEM, WEBHOOK_CALL)
+    return ".".join(selector[:2]) if is_alone else selector[0]
 
 
 def _list_names(selectors: Iterable[Selector]) -> Iterator[str]:
