@@ -15,10 +15,11 @@ from tests.support.documents import answer, branch, document, node, start
 from workflows.engine.language.document import Mode
 
 
+BY_NIGHT = [range(first, first + 50) for first in range(10, 410, 50)]
 SEEDS = pytest.mark.parametrize(
     "seeds",
-    [range(10), pytest.param(range(10, 600), marks=pytest.mark.nightly)],
-    ids=["by day", "nightly"],
+    [range(10), *(pytest.param(seeds, marks=pytest.mark.nightly) for seeds in BY_NIGHT)],
+    ids=["by day", *(f"nightly {seeds.start}" for seeds in BY_NIGHT)],
 )
 
 
