@@ -4,7 +4,16 @@ A kind is one file in ``nodes/``; plug-ins provide more of them. Kinds keep no s
 computed once per version, and the context has what belongs to one step.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
@@ -117,9 +126,8 @@ class NodeContext:
     body: Rounds | None = None  # containers only
     recorded_inputs: dict[str, Json] = field(default_factory=dict)  # see ``record_inputs``
     recorded_events: list[Event] = field(default_factory=list)  # see ``record_events``
-    untrusted: frozenset[str] = (
-        frozenset()
-    )  # see ``workflows.engine.language.content_marks.untrusted``
+    # See ``workflows.engine.language.content_marks.untrusted``. It grows while the step runs, as other steps end.
+    untrusted: Set[str] = frozenset()
     # Variables with text of memories, as ``ContentFlow.recalled`` has them.
     recalled: frozenset[str] = frozenset()
     # The texts of memories that earlier steps were shown, and the words of such memories that earlier turns handed on.

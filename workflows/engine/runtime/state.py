@@ -93,7 +93,8 @@ class RunState:
         # See ``workflows.engine.language.content_marks.untrusted``. The sources are those of earlier turns and of recalled memories.
         self._flow, self._kinds = plan.flow, plan.kinds
         self._untrusted_sources = set(start.untrusted)
-        self.untrusted = plan.flow.find_untrusted(self._untrusted_sources)
+        # Only added to: steps that have begun see what is added, since they may read a variable that others have set since.
+        self.untrusted = {*plan.flow.find_untrusted(self._untrusted_sources)}
         # The texts of memories that steps and earlier turns were shown, in the order in which they were.
         self.shown_memories: dict[str, None] = dict.fromkeys(
             [*start.shown_memories, *start.memories_in_inputs]
@@ -169,7 +170,7 @@ class RunState:
         """Mark nodes whose steps were given untrusted content, and every node that reads from them, as untrusted."""
         if not nodes <= self._untrusted_sources:
             self._untrusted_sources |= nodes
-            self.untrusted = self._flow.find_untrusted(self._untrusted_sources)
+            self.untrusted |= self._flow.find_untrusted(self._untrusted_sources)
 
     def _add_response(self, node: PlanNode, record: StepRecord) -> None:
         outputs = record.outputs

@@ -10,7 +10,7 @@ nodes run at all. These are marked, too: their outputs are untrusted, and what t
 nodes of another workflow that such content chose to run.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from functools import cached_property
 from typing import Final
 
@@ -231,14 +231,12 @@ def select_carried_over(untrusted: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(key for key in untrusted if key == ANSWERS or key.startswith(_VARIABLES)))
 
 
-def has_untrusted_source(selectors: Iterable[Selector | None], untrusted: frozenset[str]) -> bool:
+def has_untrusted_source(selectors: Iterable[Selector | None], untrusted: Set[str]) -> bool:
     # A selector in which nothing was chosen yet reads nothing.
     return any(_get_flow_key(selector) in untrusted for selector in selectors if selector)
 
 
-def is_influenced(
-    node_id: str, selectors: Iterable[Selector | None], untrusted: frozenset[str]
-) -> bool:
+def is_influenced(node_id: str, selectors: Iterable[Selector | None], untrusted: Set[str]) -> bool:
     """Return whether what a node does with these variables is under the influence of untrusted content.
 
     It is if one of them is untrusted, or if untrusted content decided that the node runs.
@@ -246,7 +244,7 @@ def is_influenced(
     return is_chosen(node_id, untrusted) or has_untrusted_source(selectors, untrusted)
 
 
-def is_chosen(node_id: str, untrusted: frozenset[str]) -> bool:
+def is_chosen(node_id: str, untrusted: Set[str]) -> bool:
     """Return whether untrusted content decided that the node runs."""
     return build_chosen_mark(node_id) in untrusted
 
