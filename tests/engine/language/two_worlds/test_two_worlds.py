@@ -15,7 +15,7 @@ from tests.support.documents import answer, branch, document, node, start
 from workflows.engine.language.document import Mode
 
 
-BY_NIGHT = [range(first, first + 50) for first in range(10, 410, 50)]
+BY_NIGHT = [range(first, first + 25) for first in range(10, 410, 25)]
 SEEDS = pytest.mark.parametrize(
     "seeds",
     [range(10), *(pytest.param(seeds, marks=pytest.mark.nightly) for seeds in BY_NIGHT)],
