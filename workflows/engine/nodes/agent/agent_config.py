@@ -96,6 +96,17 @@ class AgentTool(ConfigPart):
         return tuple(name for name, selector in selectors.items() if selector == ())
 
     @property
+    def text_selectors(self) -> tuple[Selector, ...]:
+        """Return the variables that the texts of settings refer to."""
+        values = [
+            setting["value"] if is_typed_value(setting) else setting
+            for setting in self.settings.values()
+            if not (is_typed_value(setting) and setting["type"] == "constant")
+        ]
+        texts = [value for value in values if isinstance(value, str)]
+        return tuple(selector for text in texts for selector in list_references(text))
+
+    @property
     def reference(self) -> ToolReference:
         return ToolReference(self.source, self.name, self.provider)
 
@@ -149,11 +160,15 @@ class AgentConfig(NodeConfig):
 
     @property
     def selectors(self) -> tuple[Selector, ...]:
-        """Return what the model is given: the variables in its texts, those that the step looks up, and earlier answers."""
+        """Return what the model is given: the variables in its texts, those that the step looks up, and earlier answers.
+
+        What the settings of its tools are is part of the tools' results.
+        """
         texts = (self.instruction, self.query)
         in_texts = (selector for text in texts for selector in list_references(text))
+        in_settings = (selector for tool in self.enabled_tools for selector in tool.text_selectors)
         answers = ((ANSWERS,),) if self.reads_answers else ()
-        return (*in_texts, *self.looked_up_selectors, *answers)
+        return (*in_texts, *in_settings, *self.looked_up_selectors, *answers)
 
     @property
     def looked_up_selectors(self) -> tuple[Selector, ...]:
