@@ -59,6 +59,15 @@ def ask_model(writer: Writer, scope: Scope, ends: Ends) -> Ends:
     return add_text(writer, scope, ends, made, "text")
 
 
+def ask_agent(writer: Writer, scope: Scope, ends: Ends) -> Ends:
+    """An agent that may read a page, and may remember and forget."""
+    window = {"memory": {"enabled": True}} if writer.is_chat and writer.happens(0.4) else {}
+    tools = [{"source": "builtin", "name": "fetch"}] if writer.happens(0.7) else []
+    made = node(writer.name("ag"), "agent", model=MODEL, query=writer.refer(scope), tools=tools,
+                memory_tools={"remember": ["user"], "forget": ["user"]}, **window)  # fmt: skip
+    return add_text(writer, scope, ends, made, "text")
+
+
 def extract(writer: Writer, scope: Scope, ends: Ends) -> Ends:
     parameter = {"name": "value", "type": "string", "required": False, "description": "x"}
     made = node(writer.name("e"), "parameter-extractor", model=MODEL, parameters=[parameter],
@@ -296,7 +305,7 @@ def add_end(writer: Writer, scope: Scope, ends: Ends, **outputs: list[str]) -> N
 
 # Each piece with its weight.
 PIECES: Final[Mapping[Piece, int]] = {
-    read_page: 4, render: 3, ask_model: 3, extract: 1, aggregate: 2, filter_list: 2, compute: 1,
+    ask_agent: 2, read_page: 4, render: 3, ask_model: 3, extract: 1, aggregate: 2, filter_list: 2, compute: 1,
     assign: 3, store: 7, write_page: 1, forget: 1, append_message: 1, read_messages: 1, recall: 1,
     decide: 4, classify: 2, ask_person: 1, iterate: 3, operate: 2, repeat: 3, repeat_while: 2,
     do_both: 1, call_workflow: 2, say: 2,

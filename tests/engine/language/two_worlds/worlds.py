@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from memory.core.records import StoreParams, Tier
 from memory.providers.in_memory import InMemoryProvider
+from tests.engine.agent.scripted import Tools, call
 from tests.support.engine import EchoModels, JinjaHere, PythonHere
 from workflows.engine.earlier_turns import EarlierTurn
 from workflows.engine.errors import NodeFailed
@@ -18,6 +19,8 @@ from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import StepStatus
 from workflows.engine.runtime.waits import REFUSE, Answer, Wait
 from workflows.engine.testing.case_runs import CaseHistory
+from workflows.engine.tool_calls import ToolCall
+from workflows.engine.tools.local_tool import build_error
 
 
 # What a page says: a text, and a list of texts; or nothing at all, as its server fails.
@@ -33,9 +36,12 @@ WORLDS: Final = (
     ("beta", "alpha"), ("fails", "alpha"),
 )  # fmt: skip
 NAMESPACES: Final = ("user:mia", "global:wiki", "conv:c1")
-OWN_ENTRIES: Final = ("own1", "own2", "alpha", "beta")
+OWN_ENTRIES: Final = ("own1", "own2", "alpha", "beta", "forget0", "forget1")
 _MOMENTS: Final = ("id", "created_at", "updated_at")
 _MESSAGES: Final = "messages"
+# The tools of agents, with the arguments of a call. One reads a page.
+FETCH: Final = "fetch"
+CALLS: Final = {FETCH: ("url",), "remember": ("key", "value"), "forget": ("key",)}
 
 
 class Page(NodeKind[NodeConfig, NodeConfig]):
@@ -68,12 +74,28 @@ class Report(Page):
 
 
 class Models(EchoModels):
-    """Repeats what it was asked; of the same words it makes the same class."""
+    """Repeats what it was asked; of the same words it makes the same class, and the same calls."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         words = " ".join(message.text for message in request.messages[-3:])
+        if calls := self._choose_calls(request):
+            yield ModelChunk(tool_calls=calls, finish_reason="tool_calls", usage=Usage(1, 1))
+            return
         yield ModelChunk(text=self._answer(request.messages[0].text, words))
         yield ModelChunk(finish_reason="stop", usage=Usage(1, 1))
+
+    @staticmethod
+    def _choose_calls(request: ModelRequest) -> tuple[ToolCall, ...]:
+        """Return the calls of an agent, which its words decide, until it has made three of them."""
+        number = sum(message.role == "tool" for message in request.messages)
+        names = [tool.name for tool in request.tools if tool.name in CALLS]
+        if not names or number >= 3:
+            return ()
+        words = "".join(message.text for message in request.messages)
+        name = names[sum(map(ord, words)) % len(names)]
+        arguments = {"key": f"{name}{number}", "value": words[-40:], "url": words[-9:]}
+        fitting = {each: arguments[each] for each in CALLS[name]}
+        return (call(name, f"id{number}", **fitting),)
 
     @staticmethod
     def _answer(task: str, words: str) -> str:
@@ -83,6 +105,15 @@ class Models(EchoModels):
                 {"category_name": ["first", "second"][number], "category_id": str(number + 1)}
             )
         return json.dumps({"value": words[-40:]}) if "JSON" in task else words
+
+
+def build_tools(page: str) -> Tools:
+    """Return the tool with which agents read the page, as a server of strangers that has any arguments."""
+    said = PAGES[page]
+    tools = Tools(fetch=lambda url="": said[0] if said else build_error("It can't be reached"))
+    tools.trusted = False
+    tools.schemas[FETCH] = {"type": "object", "properties": {"url": {"type": "string"}}}
+    return tools
 
 
 @dataclass
@@ -119,6 +150,7 @@ class Conversation:
             templates=JinjaHere(),
             code=PythonHere(),
             plugins=[Page(page), Report(page)],
+            tools=build_tools(page),
             history=self.history,
             workflows=self.workflows,
             max_steps=400,
