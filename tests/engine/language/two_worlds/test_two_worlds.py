@@ -5,6 +5,8 @@ be the same each time: then it neither has the page's words, nor is it there bec
 was cut off has left out isn't compared.
 """
 
+from collections.abc import Sequence
+
 import pytest
 
 from tests.engine.language.two_worlds.pieces import PIECES
@@ -16,15 +18,17 @@ from workflows.engine.language.document import Mode
 
 
 BY_NIGHT = [range(first, first + 25) for first in range(10, 410, 25)]
+# The last one has lost a mark before: a container went on after a round that failed.
+BY_DAY = (*range(8), 223)
 SEEDS = pytest.mark.parametrize(
     "seeds",
-    [range(10), *(pytest.param(seeds, marks=pytest.mark.nightly) for seeds in BY_NIGHT)],
+    [BY_DAY, *(pytest.param(seeds, marks=pytest.mark.nightly) for seeds in BY_NIGHT)],
     ids=["by day", *(f"nightly {seeds.start}" for seeds in BY_NIGHT)],
 )
 
 
 @SEEDS
-async def test_pages_leave_a_mark_on_all_that_they_change_in_memory(seeds: range) -> None:
+async def test_pages_leave_a_mark_on_all_that_they_change_in_memory(seeds: Sequence[int]) -> None:
     results = {}
     for seed in seeds:
         made, workflows = write_chat(seed, PIECES)
