@@ -1,7 +1,8 @@
 """Sub-workflow: runs a published workflow of the team as a run of its own, and returns its outputs."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from workflows.engine.appearance import Data, iter_objects
 from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
@@ -21,6 +22,8 @@ from workflows.engine.texts import Text, gettext_noop
 
 
 _SUCCESSFUL = frozenset({RunStatus.SUCCEEDED.value, RunStatus.PARTIAL.value})
+# Says in a step's inputs that the time was up before the workflow had ended.
+_CUT_OFF: Final = "cut off"
 
 
 class DeclaredOutput(ConfigPart):
@@ -79,14 +82,18 @@ class SubWorkflow(NodeKind[SubWorkflowConfig, SubWorkflowConfig]):
             raise PortMissing("sub_workflows")
         inputs = _read_inputs(prepared, ctx.pool)
         ctx.record_inputs({"workflow": prepared.workflow, "inputs": inputs})
-        result = await port.run(
-            prepared.workflow,
-            inputs,
-            idempotency_key=ctx.origin.idempotency_key,
-            is_untrusted=ctx.node_id in ctx.untrusted,
-            is_chosen=is_chosen(ctx.node_id, ctx.untrusted),
-            memories=find_memories(ctx.shown_memories, inputs),
-        )
+        try:
+            result = await port.run(
+                prepared.workflow,
+                inputs,
+                idempotency_key=ctx.origin.idempotency_key,
+                is_untrusted=ctx.node_id in ctx.untrusted,
+                is_chosen=is_chosen(ctx.node_id, ctx.untrusted),
+                memories=find_memories(ctx.shown_memories, inputs),
+            )
+        except asyncio.CancelledError:
+            ctx.record_untrusted_keys([_CUT_OFF])  # it may have waited for a page
+            raise
         return _build_result(prepared, ctx, result)
 
     async def preview_inputs(

@@ -133,6 +133,9 @@ class PortTool:
             is_chosen=reading.has_untrusted(),
             memories=reading.find_memories(dict(arguments)),
         )
+        if tool.is_untrusted:
+            # Before the call, because it decides what comes next even if it never ends, or ends with a fault.
+            self.ctx.record_untrusted_keys([self.spec.name])
         try:
             result = await call_answered(
                 self.ctx,
