@@ -80,6 +80,8 @@ class Tool:
     most_cost: float | None = 0.0  # USD
     # A person's answer to what the tool asked when the same call was made before.
     reply: "ToolReply | None" = None
+    # Why a person has to agree if the author didn't say so: a cause of ``engine.runtime.waits``.
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from workflows.engine.language.document import Json
+from workflows.engine.runtime.waits import CONNECTION_CHANGED
 from workflows.engine.tool_calls import Tool, ToolPort, ToolReference, ToolResult
 
 
@@ -34,20 +35,24 @@ class ApprovedTools:
 
     async def find(self, references: Sequence[ToolReference]) -> Sequence[Tool]:
         tools = await self.tools.find(references)
-        return [tool if self._is_allowed(tool) else _ask_about(tool) for tool in tools]
+        return [tool if self._is_allowed(tool) else _explain(tool) for tool in tools]
 
     async def call(
         self, tool: Tool, arguments: Mapping[str, Json], *, idempotency_key: str
     ) -> ToolResult:
         # The tools then refuse one that was changed after it was found.
-        return await self.tools.call(_ask_about(tool), arguments, idempotency_key=idempotency_key)
+        asking = replace(tool, needs_approval=True)
+        return await self.tools.call(asking, arguments, idempotency_key=idempotency_key)
 
     def _is_allowed(self, tool: Tool) -> bool:
         return not tool.version or self.approval.get(_name(tool)) == _describe(tool)
 
 
-def _ask_about(tool: Tool) -> Tool:
-    return replace(tool, needs_approval=True)
+def _explain(tool: Tool) -> Tool:
+    """Return the tool as one about whose calls people are asked, and why if they weren't anyway."""
+    return replace(
+        tool, needs_approval=True, cause="" if tool.needs_approval else CONNECTION_CHANGED
+    )
 
 
 def _name(tool: Tool) -> str:

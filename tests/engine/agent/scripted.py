@@ -55,6 +55,8 @@ class Tools:
         self.trusted = True
         self.needs_approval: set[str] = set()
         self.versions: dict[str, str] = {}
+        self.settings: dict[str, dict[str, Any]] = {}
+        self.cause = ""  # why people are asked
         self.missing: set[str] = set()  # in this installation, which is no refusal
 
     async def find(self, references: Sequence[ToolReference]) -> Sequence[Tool]:
@@ -76,6 +78,8 @@ class Tools:
             reference.name in self.needs_approval,
             not self.trusted,
             version=self.versions.get(reference.name, ""),
+            settings=self.settings.get(reference.name, {}),
+            cause=self.cause,
         )
 
     async def call(

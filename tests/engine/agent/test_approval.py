@@ -61,6 +61,16 @@ async def test_call_that_needs_approval_pauses_the_run_and_shows_the_call() -> N
     assert [name for name, _arguments, _key in tools.ledger] == ["look"]
 
 
+async def test_person_is_told_why_a_tool_asks_if_its_author_did_not_say_so() -> None:
+    tools = mail()
+    tools.cause = "connection_changed"
+
+    result = await build_runner(asking_model(), tools).run(inputs={"q": "?"})
+
+    form: Any = result.open_waits[0].wait.form
+    assert form["cause"] == "connection_changed"
+
+
 @pytest.mark.parametrize(("source", "connection"), [("mcp", "bank"), ("workflow", None)])
 async def test_approval_names_the_connection(source: str, connection: str | None) -> None:
     entry = {"source": source, "name": "send", "provider": "bank"}

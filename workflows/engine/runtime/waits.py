@@ -11,7 +11,8 @@ The form of a wait, which a person is shown:
 - ``actions``: the buttons, each with ``id``, ``title`` and ``style``; a form without any has one that sends it. With
   ``declines``, a button needs no field to be filled in;
 - ``tool`` and ``arguments`` of an approval: what would be called, with the arguments that would be sent; ``cause``: why a
-  person is asked although the author didn't say so, of ``FORGETS_FOR_OUTSIDE`` and ``TAKES_MEMORY_OUTSIDE``;
+  person is asked although the author didn't say so, of ``FORGETS_FOR_OUTSIDE``, ``TAKES_MEMORY_OUTSIDE`` and
+  ``CONNECTION_CHANGED``;
 - ``call`` of an approval: a digest of that call, with which the answer is valid for this call alone;
 - ``state`` of a tool's question: what the tool wants back with the answer, and nobody is shown;
 - ``node`` and ``arguments`` of an uncertain step: what was called, perhaps.
@@ -46,6 +47,8 @@ STOP: Final = "stop"  # whoever stores this answer stops the run
 # What text from outside may have told a model: to forget something, or to send a memory away.
 FORGETS_FOR_OUTSIDE: Final = "forgets_for_outside"
 TAKES_MEMORY_OUTSIDE: Final = "takes_memory_outside"
+# A person allowed the call of a workflow that calls this tool, and its connection is another one now.
+CONNECTION_CHANGED: Final = "connection_changed"
 # The buttons of an approval.
 ALLOW: Final = "allow"
 REFUSE: Final = "refuse"

@@ -229,7 +229,7 @@ def _check_version(workflow: Workflow, version: str, approval: Approval | None) 
     if below.digest != version:
         message = (
             f"{workflow.name} was changed after a person allowed this call: it, a workflow that it runs, "
-            "or a connection of these"
+            "or a connection or a secret of these"
         )
         raise SubWorkflowUnavailable(message, retryable=True)
     return approval.add(below.allow()) if approval is not None else below.allow()

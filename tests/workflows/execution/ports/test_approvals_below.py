@@ -298,7 +298,11 @@ def test_run_asks_about_the_tool_of_a_connection_that_changed_after_it_was_allow
     change(library, **CHANGES[what])
 
     _tools, tool = find_tool(services, below)
-    assert (before.needs_approval, tool.needs_approval) == (False, True)
+    assert (before.needs_approval, before.cause) == (False, "")
+    assert (tool.needs_approval, tool.cause) == (
+        True,
+        "" if what == "question" else "connection_changed",
+    )
     assert find_tool(services, run)[1].needs_approval is (what == "question")
 
 

@@ -207,7 +207,7 @@ def _ask_for_approval(
     """Return if a person allowed the call. Raises ToolFailed, or StepWaiting as long as nobody has answered."""
     reference = tool.reference
     connection = name_connection(reference.source, reference.provider)
-    shown_call = AskedCall(tool.spec.name, arguments, tool.version, connection=connection)
+    shown_call = AskedCall(tool.spec.name, arguments, tool.version, tool.cause, connection)
     answer = wait_for_answer(ctx, shown_call, approvers=prepared.approvers)
     if answer.action != ALLOW:
         comment = str(answer.values.get("comment") or "").strip()[:_MAX_ERROR]

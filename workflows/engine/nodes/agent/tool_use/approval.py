@@ -15,7 +15,7 @@ from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.nodes.agent.agent_config import AgentConfig
 from workflows.engine.nodes.agent.tool_use.call_groups import PreparedCall
-from workflows.engine.nodes.agent.tool_use.toolbox import describe_call
+from workflows.engine.nodes.agent.tool_use.toolbox import PortTool, describe_call
 from workflows.engine.runtime.waits import (
     ALLOW,
     APPROVAL_ACTIONS,
@@ -70,6 +70,8 @@ def build_asked_call(call: PreparedCall, cause: str = "") -> AskedCall:
         return AskedCall(call.name, call.arguments, cause=cause)
     arguments, description = tool.complete(call.arguments), tool.description
     connection = name_connection(str(description["source"]), str(description["provider"]))
+    if isinstance(tool, PortTool):
+        cause = cause or tool.tool.cause
     return AskedCall(call.name, arguments, tool.version, cause, connection)
 
 
