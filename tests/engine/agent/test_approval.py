@@ -204,6 +204,26 @@ async def test_call_that_was_changed_after_it_was_allowed_is_asked_for_again() -
     assert [name for name, _arguments, _key in tools.ledger] == ["look", "send"]
 
 
+async def test_call_with_other_arguments_than_those_that_were_allowed_is_asked_for_again() -> None:
+    """The author of a merged workflow has set them, and sets others while a person is asked."""
+    model, tools = asking_model(), mail()
+    tools.functions["send"] = lambda to, sender: f"sent to {to} by {sender}"
+    tools.settings["send"] = {"sender": "boss"}
+    runner = build_runner(model, tools)
+    handle = runner.start(inputs={"q": "?"})
+    await handle.result()
+    tools.settings["send"] = {"sender": "stranger"}
+
+    handle, second = await answer_wait(runner, handle, "allow")
+    before = [name for name, _arguments, _key in tools.ledger]
+    _handle, third = await answer_wait(runner, handle, "allow")
+
+    form: Any = second.open_waits[0].wait.form
+    assert (before, form["arguments"]) == (["look"], {"to": "ana", "sender": "stranger"})
+    assert third.status is RunStatus.SUCCEEDED
+    assert tools.ledger[-1][:2] == ("send", {"to": "ana", "sender": "stranger"})
+
+
 async def test_refused_call_is_not_asked_for_again_when_its_tool_is_changed() -> None:
     model, tools = asking_model(), mail()
     tools.versions["send"] = "to the old server"
