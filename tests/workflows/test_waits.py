@@ -20,6 +20,11 @@ from tests.support.cast import Cast, Person, make_key
 from tests.support.markup import markup_of
 from workflows.engine.errors import InputRejected
 from workflows.engine.nodes.agent.tool_use.approval import AskedCall, build_form
+from workflows.engine.runtime.waits import (
+    CONNECTION_CHANGED,
+    FORGETS_FOR_OUTSIDE,
+    TAKES_MEMORY_OUTSIDE,
+)
 from workflows.errors import WaitClosed
 from workflows.models import Run, RunWait
 from workflows.services.questions.links import make_link_token
@@ -370,6 +375,23 @@ class TestPages:
         page = cast.alice.client.get(reverse("workflows:waiting")).content.decode()
 
         assert "bank-for-real" in page
+
+    @pytest.mark.parametrize(
+        ("cause", "sentence"),
+        [
+            (FORGETS_FOR_OUTSIDE, "may have asked for this."),
+            (TAKES_MEMORY_OUTSIDE, "may have asked the agent to send them."),
+            (CONNECTION_CHANGED, "The connection of this tool was changed or enabled after that."),
+        ],
+    )
+    def test_approval_says_why_somebody_is_asked_whom_the_author_did_not_name(
+        self, cast: Cast, cause: str, sentence: str
+    ) -> None:
+        ask(cast.alice, build_form(AskedCall("pay", {"amount": 3}, cause=cause)))
+
+        page = cast.alice.client.get(reverse("workflows:waiting")).content.decode()
+
+        assert sentence in page
 
     def test_approval_shows_all_of_the_arguments(self, cast: Cast) -> None:
         """What comes late in a long call, and what can't be seen, is sent, too."""
