@@ -141,6 +141,18 @@ def test_question_is_answered_on_the_page_of_the_run_and_counted_meanwhile(signe
     expect(page.locator(".question")).to_have_count(0)
 
 
+def test_question_answered_in_the_inbox_is_counted_no_more(signed_in: Page):
+    page = signed_in
+    start(page)
+    page.goto("/waiting/")
+    expect(page.locator("#waiting-count")).to_contain_text("1")
+
+    page.locator(".question").get_by_role("button", name="Send", exact=True).click()
+
+    expect(page.locator(".question")).to_contain_text("Answered by")
+    expect(page.locator("#waiting-count")).to_be_empty()
+
+
 def test_whoever_has_the_link_answers_without_an_account(signed_in: Page, chromium: Browser):
     page = signed_in
     start(page)

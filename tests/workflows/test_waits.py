@@ -328,6 +328,11 @@ class TestPages:
 
         assert rejected.status_code == 422
         assert "Answered by Alice." in accepted.content.decode()
+        # By the labels that the person saw.
+        answers = accepted.context["question"].answers
+        assert answers == (("Answer", "Send"), ("Comment", "fine"), ("Urgent", "On"))
+        # The form is gone by then, so that the number in the navigation hears it at the body.
+        assert json.loads(accepted["HX-Trigger"]) == {"waiting-changed": {"target": "body"}}
         assert load_run(wait).status == "queued"
 
     @pytest.mark.parametrize(

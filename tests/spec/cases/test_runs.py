@@ -61,6 +61,41 @@ async def test_01_iteration_over_nothing_gives_an_empty_list(mode: str, parallel
     ]
 
 
+def parcels_of_days(mode: str, *, parallel: bool) -> Tree:
+    """Return an iteration over days with an iteration over each day's parcels in it, of which some days have none."""
+    code = "def main():\n    return {'days': [{'rows': ['A-17']}, {'rows': []}, {'rows': None}, {'rows': ['B-02']}]}\n"
+    each = {"is_parallel": parallel, "parallel_nums": 4, "error_handle_mode": mode}
+    return build(
+        "Labels of all days",
+        [
+            start(),
+            node("parcels", "code", code_language="python3", code=code, outputs={"days": {"type": "array[object]"}}, variables=[]),
+            node("day", "iteration", iterator_selector=["parcels", "days"], output_selector=["each", "output"],
+                 start_node_id="daystart", **each),
+            {**node("daystart", "iteration-start"), "parentId": "day"},
+            {**node("each", "iteration", iterator_selector=["day", "item", "rows"], output_selector=["label", "output"],
+                    start_node_id="eachstart", **each), "parentId": "day"},
+            {**node("eachstart", "iteration-start"), "parentId": "each"},
+            {**text("label", "Parcel {{ item }}", item=["each", "item"]), "parentId": "each"},
+            end(labels=["day", "output"]),
+        ],
+        ["start>parcels", "parcels>day", "daystart>each", "eachstart>label", "day>end"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("parallel", [True, False])
+@pytest.mark.parametrize("mode", ["terminated", "continue-on-error", "remove-abnormal-output"])
+async def test_01_iteration_over_nothing_inside_another_one_is_left_out(
+    mode: str, parallel: bool
+) -> None:
+    outcome = await run(parcels_of_days(mode, parallel=parallel))
+
+    assert (outcome.status, outcome.outputs["labels"]) == (
+        "succeeded",
+        ["Parcel A-17", "Parcel B-02"],
+    )
+
+
 @pytest.mark.parametrize(
     "brackets",
     [

@@ -270,16 +270,7 @@ def _parse_json(text: str) -> Json:
 def _build_fields(
     wait: RunWait, submitted: Mapping[str, str] | None, errors: Mapping[str, str]
 ) -> Iterator[AnswerField]:
-    # The engine writes the forms of agents, in English.
-    own_label = {
-        "question": _("Your answer"),
-        "approval": _("Reason (optional)"),
-        UNCERTAIN: _("If it happened: its outputs as JSON (optional)"),
-    }.get((wait.form or {}).get("type", ""))
-    labels = {
-        str(item.get("name")): own_label or str(item.get("label") or item.get("name"))
-        for item in (wait.form or {}).get("inputs") or ()
-    }
+    labels = _list_labels(wait.form or {})
     hints = {
         str(item.get("name")): _describe_field(item)
         for item in (wait.form or {}).get("inputs") or ()
@@ -299,6 +290,19 @@ def _build_fields(
             hint=hints.get(each.name, ""),
             wait=wait.pk.hex,
         )
+
+
+def _list_labels(form: Mapping[str, Any]) -> dict[str, str]:
+    """Return the label of each field by its name. The engine writes the forms of agents, in English."""
+    own_label = {
+        "question": _("Your answer"),
+        "approval": _("Reason (optional)"),
+        UNCERTAIN: _("If it happened: its outputs as JSON (optional)"),
+    }.get(form.get("type", ""))
+    return {
+        str(item.get("name")): own_label or str(item.get("label") or item.get("name"))
+        for item in form.get("inputs") or ()
+    }
 
 
 def _describe_field(item: Mapping[str, Any]) -> str:
@@ -365,9 +369,20 @@ def _list_titles(form: Mapping[str, Any]) -> dict[str, str]:
 def _list_answers(wait: RunWait) -> tuple[tuple[str, str], ...]:
     form = wait.form or {}
     titles = _list_titles(form)
-    values = [(name, format_value(value)) for name, value in (wait.values or {}).items()]
+    labels = _list_labels(form)
+    values = [
+        (labels.get(name, name), _describe_value(value))
+        for name, value in (wait.values or {}).items()
+        if value not in (None, "")
+    ]
     button = [(pgettext("to-do", "Answer"), titles[wait.action])] if wait.action in titles else []
     return (*button, *values)
+
+
+def _describe_value(value: Json) -> str:
+    if isinstance(value, bool):
+        return _("On") if value else _("Off")
+    return format_value(value)
 
 
 def _describe_outcome(run: Run, wait: RunWait, *, shows_names: bool) -> str:

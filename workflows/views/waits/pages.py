@@ -1,5 +1,6 @@
 """Pages of what waits for a person: the list, answering as a member, and answering with a link."""
 
+import json
 from collections.abc import Iterable
 from uuid import UUID
 
@@ -127,7 +128,8 @@ def answer(request: HttpRequest, run_id: UUID, wait_id: UUID) -> HttpResponse:
     context = {"question": row.question, "row": row}
     response = render(request, template, context, status=422 if rejected else 200)
     if rejected is None:
-        response["HX-Trigger"] = "waiting-changed"
+        # The form is gone when htmx raises the event, so that it must say where.
+        response["HX-Trigger"] = json.dumps({"waiting-changed": {"target": "body"}})
     return response
 
 
