@@ -70,6 +70,20 @@ def test_nodes_at_one_place_are_laid_out_beside_a_container_whose_content_was_pl
     assert [found["a"], found["b"]] == [(left + 24, top + 68), (left + 344, top + 68)]
 
 
+def test_content_at_the_place_of_all_others_is_laid_out_beside_the_start_of_its_container():
+    each = replace(node("each", "iteration"), position=Position(0, 100))
+    inside = (
+        at(node("begin", "iteration-start"), 24, 68, parent="each"),
+        at(llm("a"), 0, 100, parent="each"),
+    )
+    drawn = document([at(start(), 0, 100), each, *inside], ["start -> each", "begin -> a"])
+
+    found = places(drawn)
+
+    left, _top = found["each"]
+    assert left < found["begin"][0] < found["begin"][0] + 44 <= found["a"][0]
+
+
 def test_branches_nobody_placed_do_not_lie_on_each_other():
     nodes = [start(), branch("if", ["sys", "query"], "x"), end("yes"), end("no")]
 

@@ -63,11 +63,18 @@ class GraphLayout:
         if len(self.nodes) > 1 and len(set().union(*places.values())) == 1:
             return frozenset(places)
         # A single node stands at the corner of the top scope, but in a container this is over the title.
-        return frozenset(
-            scope
+        stacked = {
+            scope: positions
             for scope, positions in places.items()
             if len(positions) == 1
             and (len(self.children[scope]) > 1 or (scope != ROOT and positions == {ORIGIN}))
+        }
+        # What writes one place for all nodes writes it for those beside the start of a container, too.
+        shared = set().union(*stacked.values())
+        return frozenset(
+            scope
+            for scope, positions in places.items()
+            if scope in stacked or (scope != ROOT and positions & shared)
         )
 
     @property
