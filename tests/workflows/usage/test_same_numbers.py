@@ -1,5 +1,7 @@
 """A run says the same tokens, time and cost of itself on every page, in usage and over the API."""
 
+import re
+
 import pytest
 
 from tests.factories.workflows import make_workflow
@@ -37,6 +39,17 @@ def test_run_has_the_same_numbers_on_every_page(alice: Person) -> None:
     assert answer["cost"] == total["cost"] == 0.25
     assert total["prompt_tokens"] + total["completion_tokens"] == 1355
     assert answer["elapsed"] == total["median_latency"] == total["p95_latency"] == 0.446
+
+
+def test_costs_of_the_steps_are_those_of_the_run(alice: Person) -> None:
+    run = make_ended(alice, make_workflow(alice))
+    add_step(run, prompt_tokens=3, outputs={"usage": {"provider": "acme", "cost": 1.5}})
+    apart = {"__usage": {"provider": "acme", "cost": 0.25}}
+    add_step(run, node_key="keep", kind="memory-store", prompt_tokens=3, outputs=apart)
+
+    page = text_of(alice.client.get(f"/runs/{run.pk}/"))
+
+    assert re.findall(r"\$[\d.]+", page) == ["$1.75", "$1.50", "$0.2500"]
 
 
 def test_run_that_has_just_ended_has_its_cost_on_its_page_and_over_the_api(alice: Person) -> None:

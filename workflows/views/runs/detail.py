@@ -12,6 +12,7 @@ from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.values import get_file_attribute, is_file
+from workflows.engine.model_records import USAGE
 from workflows.engine.nodes.llm.question_classifier import UNCERTAINTY, QuestionClassifier
 from workflows.execution.driver import ARCHIVED
 from workflows.execution.ports.models import load_directory
@@ -127,7 +128,8 @@ class StepRow:
     @property
     def cost(self) -> float | None:
         """Return the cost of a model step in US dollars, or None if no price was known."""
-        usage = (self.step.outputs or {}).get("usage")
+        outputs = self.step.outputs or {}
+        usage = outputs.get("usage") or outputs.get(USAGE)
         return usage.get("cost") if isinstance(usage, dict) else None
 
     @property
