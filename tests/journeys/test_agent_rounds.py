@@ -114,7 +114,7 @@ def test_tools_are_picked_and_ticked_in_the_form(signed_in: Page) -> None:
     page.keyboard.press("Enter")
     chip = page.locator(".insp-tool-list [data-tool]").first
     expect(chip).to_contain_text(title.strip())
-    chip.locator("summary").click()
+    chip.locator("summary").first.click()
     page.get_by_label("A person has to allow each call").check()
     memory = page.locator("[data-memory-tools]")
     expect(memory.get_by_role("switch")).to_be_checked()

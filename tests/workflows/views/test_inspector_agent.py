@@ -49,7 +49,7 @@ def test_tools_are_chips_with_icon_title_and_description(alice: Person) -> None:
     html = read_form(alice)
 
     [tools] = list_tags(html, r"<div[^>]*insp-tool-list.*?<template>")
-    chips = tools.split("<details")[1:]
+    chips = tools.split('<details class="insp-tool"')[1:]
     icons = [list_tags(chip, r'icons[^"]*\.svg[^"]*#([\w-]+)"')[0] for chip in chips]
     titles = [list_tags(chip, r"<b data-tool-title[^>]*>([^<]*)")[0].strip() for chip in chips]
     hints = [list_tags(chip, r"data-tool-hint[^>]*>([^<]*)")[0].strip() for chip in chips]
@@ -57,6 +57,14 @@ def test_tools_are_chips_with_icon_title_and_description(alice: Person) -> None:
     assert icons == ["usage", "http", "tool"]
     assert hints[0].startswith("Calculate an arithmetic expression")
     assert hints[1:] == ["Not connected", "It is left out."]
+
+
+def test_source_and_name_of_a_tool_are_folded_unless_it_is_not_connected(alice: Person) -> None:
+    html = read_form(alice)
+
+    [tools] = list_tags(html, r"<div[^>]*insp-tool-list.*?<template>")
+    folds = list_tags(tools, r'<details class="insp-more"([^>]*)>')
+    assert ["open" in fold for fold in folds] == [False, True, False]
 
 
 def test_list_of_tools_is_searched_and_each_has_icon_and_description(alice: Person) -> None:
