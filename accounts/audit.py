@@ -74,7 +74,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "workflow.published": _("published a workflow"),
     "workflow.numbered": _("saved a version of a workflow"),
     "workflow.exported": _("exported a workflow"),
-    "workflow.deleted": _("deleted a workflow"),
+    "workflow.deleted": _("archived a workflow"),
     "workflow.restored": _("restored a workflow"),
     "workflow.retention_changed": _("changed how long runs are stored"),
     "workflow.moved": _("moved a workflow"),

@@ -10,7 +10,7 @@ from django.utils import timezone
 from tests.factories.workflows import make_run, make_workflow, within
 from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
-from workflows.models import RunEvent
+from workflows.models import RunEvent, Step
 from workflows.models.run import RunStatus
 
 
@@ -196,3 +196,37 @@ def test_written_memory_says_which_message_it_comes_from(alice: Person) -> None:
     panel = text_of(alice.client.get(reverse("workflows:run_memory", args=[run.pk])))
 
     assert "Learned from “I have an allergy.”" in panel
+
+
+def test_step_that_recalled_says_as_the_run_does_what_reached_a_prompt(alice: Person) -> None:
+    workflow = make_workflow(alice)
+    run = make_run(alice, workflow, status=RunStatus.SUCCEEDED, finished_at=timezone.now())
+    other = {**FACT, "id": "018f0000-0000-7000-8000-000000000002", "value": "I ski.", "score": 0.2}
+    asked = {"messages": [{"role": "system", "text": f"Known: {FACT['value']}"}]}
+    with within(alice):
+        for key, inputs in (("n", {}), ("llm", asked)):
+            Step.objects.create(
+                team_id=run.team_id,
+                run=run,
+                node_key=key,
+                kind="llm",
+                status="succeeded",
+                inputs=inputs,
+            )
+        data = recall(QUESTION, {**FACT, "score": 0.9}, other)
+        RunEvent.objects.create(
+            team_id=run.team_id, run=run, seq=1, name="memory_recalled", data=data
+        )
+
+    page = text_of(alice.client.get(f"/runs/{run.pk}/"))
+    steps = {
+        key: text_of(alice.client.get(reverse("workflows:last_step", args=[workflow.pk, key])))
+        for key in ("n", "llm")
+    }
+
+    marks = {
+        key: (text.count("In the prompt"), text.count("Not in the prompt"))
+        for key, text in steps.items()
+    }
+    assert page.count("In the prompt") == 1
+    assert marks == {"n": (1, 1), "llm": (1, 0)}

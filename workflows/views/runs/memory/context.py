@@ -191,7 +191,7 @@ def list_recalled(
         prompts[key] = prompts.get(key, "") + "\n".join(
             message["text"] for message in list_prompt_messages(inputs)
         )
-    prompt = "".join(prompts.values()) if node is None else prompts.get(node, "")
+    prompt = "".join(prompts.values())
     profile_ids = list_profile_ids(recall_events)
     matches = sorted(
         (
@@ -202,8 +202,11 @@ def list_recalled(
         key=lambda match: match.entry.get("score") is None,
     )
     if node is not None:
+        own_prompt = prompts.get(node, "")
         matches = _deduplicate(
-            match for match in matches if match.is_in_prompt or match.event.data.get("node") == node
+            match
+            for match in matches
+            if match.event.data.get("node") == node or _is_in_prompt(own_prompt, match.entry)
         )
     source_runs = _load_source_runs(principal, recall_events)
     return [
