@@ -67,6 +67,27 @@ document.addEventListener("click", (event) => {
   }
 });
 
+const MENU_MARGIN = 8;
+
+/** Move the panel of a menu into the screen, where its button is too near to a side of it. */
+function keepInView(menu) {
+  const panel = menu.querySelector(":scope > .menu-panel");
+  if (!panel) return;
+  panel.style.translate = "";
+  const { left, right } = panel.getBoundingClientRect();
+  const end = document.documentElement.clientWidth - MENU_MARGIN;
+  const shift = Math.max(Math.min(0, end - right), MENU_MARGIN - left);
+  if (left < MENU_MARGIN || right > end) panel.style.translate = `${Math.round(shift)}px`;
+}
+
+document.addEventListener(
+  "toggle",
+  ({ target }) => {
+    if (target.matches("details.menu[open]")) keepInView(target);
+  },
+  { capture: true }, // it does not bubble
+);
+
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
   for (const menu of document.querySelectorAll("details[data-dismiss][open]")) {

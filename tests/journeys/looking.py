@@ -117,6 +117,23 @@ STATES = """() => {
   return wrong;
 }"""
 
+# A menu whose panel lies beside the screen once it is opened.
+MENUS = """async () => {
+  const { clientWidth } = document.documentElement;
+  const wrong = [];
+  for (const menu of document.querySelectorAll("details.menu:not([open])")) {
+    const panel = menu.querySelector(":scope > .menu-panel");
+    if (!panel || !menu.checkVisibility()) continue;
+    const toggled = new Promise((resolve) => menu.addEventListener("toggle", resolve, { once: true }));
+    menu.open = true;
+    await toggled;
+    const { left, right } = panel.getBoundingClientRect();
+    menu.open = false;
+    if (left < -1 || right > clientWidth + 1) wrong.push(`a menu from ${left} to ${right}: ${menu.outerHTML.slice(0, 160)}`);
+  }
+  return wrong;
+}"""
+
 # Options of menus that show a value of the program, such as a dict of Python, instead of a word for people.
 OPTIONS = r"""() => [...document.querySelectorAll("option")]
   .map((e) => e.textContent.trim())
@@ -234,7 +251,9 @@ UNSEEN_FOCUS = """() => {
 
 def complaints(page: Page, *checks: str) -> list[str]:
     """Of all checks in one question: each is answered only when the browser has time for it."""
-    return list(page.evaluate(f"() => [{', '.join(checks)}].flatMap((check) => check())"))
+    one_by_one = "for (const check of checks) found.push(...(await check()));"
+    question = f"async () => {{ const checks = [{', '.join(checks)}], found = []; {one_by_one} return found; }}"
+    return list(page.evaluate(question))
 
 
 # A rule says itself how serious its findings are. Those whose findings don't count aren't asked, and some take long.

@@ -20,6 +20,7 @@ from tests.journeys.looking import (
     GUTTER,
     HEADINGS,
     IDS,
+    MENUS,
     NAMELESS,
     OPTIONS,
     OVERFLOW,
@@ -215,7 +216,7 @@ def press(page: Page, selectors: Sequence[str]) -> None:
         page.locator(selector).first.click()
 
 
-FIT = (OVERFLOW, CUT, GUTTER, NAMELESS, STATES)
+FIT = (OVERFLOW, CUT, GUTTER, NAMELESS, STATES, MENUS)
 READ = (HEADINGS, IDS, OPTIONS, CONTRAST)
 
 
@@ -359,6 +360,7 @@ BAD = """<!doctype html><html lang="en"><body style="background:#fff; margin:0">
 <main class="main"><div class="page" style="max-width:300px; margin-left:9px"><p style="overflow:hidden; white-space:nowrap; width:20px">Cut off</p></div></main>
 <p style="color:#ccc">faint</p><button></button><button><i hidden>Run</i></button><input id="same"><a id="same" href="/">link</a>
 <select hidden><option>{'type': 'none'}</option><option>No (none)</option></select>
+<details class="menu"><summary>More</summary><p class="menu-panel" style="position:absolute; left:5000px">Far</p></details>
 <div role="tablist"><span role="tab">Not chosen</span></div>
 <style>a:focus { outline: none }</style></body></html>"""
 
@@ -366,10 +368,10 @@ BAD = """<!doctype html><html lang="en"><body style="background:#fff; margin:0">
 @pytest.mark.parametrize(
     ("check", "count"),
     [
-        *((check, 1) for check in (OVERFLOW, CUT, HEADINGS, STATES, IDS, OPTIONS, CONTRAST)),
+        *((check, 1) for check in (OVERFLOW, CUT, HEADINGS, STATES, IDS, MENUS, OPTIONS, CONTRAST)),
         *((check, 1) for check in (UNSEEN_FOCUS, GUTTER)),
         (NAMELESS, 3),
-        (FINGER, 3),
+        (FINGER, 4),
     ],
 )
 def test_check_finds_what_is_wrong_with_a_bad_page(rooms: Rooms, check: str, count: int):
