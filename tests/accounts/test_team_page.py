@@ -74,3 +74,11 @@ def test_team_of_many_costs_the_questions_of_a_team_of_few(cast: Cast, request: 
         cast.alice.client.get("/team/")
 
     assert len(many) == len(few)
+
+
+def test_what_owners_do_stands_in_two_columns(cast: Cast) -> None:
+    page, _people = shown(cast)
+
+    columns = page.split('class="split-even split"')[1]
+    parts = re.findall(r'<div class="stack">|id="(team-[a-z]+)"', columns)
+    assert parts == ["team-invite", "", "team-open", "team-name"]
