@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TypeVar
 
 from memory.core.errors import NotFound
@@ -40,8 +41,7 @@ T = TypeVar("T")
 class EnginePort(ABC):
     """The base class of ports; it implements ``workflows.engine.memory_ports.FullMemoryPort``.
 
-    Subclasses implement each verb as a synchronous call. ``redact`` removes from stored values the content that must
-    not outlive the run.
+    ``redact`` removes from stored values the content that must not outlive the run.
     """
 
     def __init__(self, redact: Redact = keep_unchanged) -> None:
@@ -72,18 +72,14 @@ class EnginePort(ABC):
         step = Step(scope, identity, origin, group_id)
         query = MemoryQuery(
             "", key, query_text, filter, top_k, recency_days=recency_days, min_score=min_score,
-            valid_at=valid_at, include_former=include_former or False, for_prompt=True,
-            without_lessons=without_lessons,
+            valid_at=valid_at, include_former=include_former or False, for_prompt=True, without_lessons=without_lessons,
         )  # fmt: skip
 
         def recall() -> list[MemoryEntry]:
+            judge = self._find_judge() if query.is_search else None
+            answer = partial(self._select(step)._recall, step, injected=injected)
             return recall_for_question(
-                self._find_judge() if query.is_search else None,
-                query,
-                scope,
-                lambda each: self._recall(step, each, injected),
-                utc_now,
-                finds_former=include_former is None,
+                judge, query, scope, answer, utc_now, finds_former=include_former is None
             )
 
         return await self.run(recall)
@@ -93,7 +89,11 @@ class EnginePort(ABC):
     ) -> Profile:
         """Recall what every prompt gets about the person of the run."""
         step = Step(Scope.USER.value, identity, origin)
-        return await self.run(lambda: self._recall_profile(step, injected))
+        return await self.run(lambda: self._select(step)._recall_profile(step, injected))
+
+    def _select(self, step: Step) -> "EnginePort":
+        """Return the port that serves the step: this one, unless a subclass divides the scopes among several."""
+        return self
 
     def _find_judge(self) -> Judge | None:
         """Return the judge of messages and questions, if there is one."""
@@ -114,14 +114,16 @@ class EnginePort(ABC):
         step = Step(scope, identity, origin)
         key, value, metadata = map(self._redact, (key, value, metadata or {}))
         request = StoreRequest(key, value, metadata, tier, ttl_seconds)
-        return await self.run(lambda: self._store(step, request))
+        return await self.run(lambda: self._select(step)._store(step, request))
 
     async def propose_facts(
         self, *, scope: str, identity: Mapping[str, Json], origin: StepOrigin, message: str
     ) -> Proposal:
         """Propose, without a model, what a message does to memory, with the known facts that it may speak of."""
         step, text = Step(scope, identity, origin), str(self._redact(message))
-        return await self.run(lambda: self._propose(step, judge_turn(self._find_judge(), text)))
+        return await self.run(
+            lambda: self._select(step)._propose(step, judge_turn(self._find_judge(), text))
+        )
 
     async def learn(
         self,
@@ -138,7 +140,7 @@ class EnginePort(ABC):
         step = Step(scope, identity, origin)
         read_operations = self._read_operations(operations)
         request = LearnRequest(read_operations, self._redact(metadata or {}), tier, ttl_seconds)
-        return await self.run(lambda: self._learn(step, request))
+        return await self.run(lambda: self._select(step)._learn(step, request))
 
     async def learn_message(
         self,
@@ -158,7 +160,7 @@ class EnginePort(ABC):
 
         def learn() -> tuple[Proposal, list[LearnedChange]]:
             turn = judge_turn(self._find_judge(), text)
-            return self._learn_turn(
+            return self._select(step)._learn_turn(
                 step, turn, request, lambda each: self._read_operations(decide(each))
             )
 
@@ -178,7 +180,7 @@ class EnginePort(ABC):
     ) -> int:
         check_target(key, filter)
         step = Step(scope, identity, origin)
-        return await self.run(lambda: self._delete(step, key, filter))
+        return await self.run(lambda: self._select(step)._delete(step, key, filter))
 
     async def converse(
         self,
@@ -192,7 +194,7 @@ class EnginePort(ABC):
         step = Step(Scope.CONVERSATION.value, identity, origin)
         messages, rules = self._redact(messages), self._redact(rules or {})
         request = parse_request(action, messages, rules, step=origin.idempotency_key)
-        return await self.run(lambda: self._converse(step, request))
+        return await self.run(lambda: self._select(step)._converse(step, request))
 
     async def find_pages(
         self,
@@ -207,16 +209,14 @@ class EnginePort(ABC):
         namespaces: Sequence[str] = (),
         accepts: MetadataFilter | None = None,
     ) -> Sequence[PageHit]:
-        step = Step(scope, identity, origin)
+        step, texts = Step(scope, identity, origin), parse_knowledge_bases(namespaces)
         search = PageQuery(query, top_k, min_score, tuple(tags), accepts=accepts, for_prompt=True)
-        texts = parse_knowledge_bases(namespaces)
         return await self.run(lambda: self._find_pages(step, search, texts))
 
     async def list_knowledge_bases(
         self, *, identity: Mapping[str, Json], origin: StepOrigin, namespaces: Sequence[str]
     ) -> Sequence[NamedKnowledgeBase]:
-        step = Step(Scope.GLOBAL.value, identity, origin)
-        texts = parse_knowledge_bases(namespaces)
+        step, texts = Step(Scope.GLOBAL.value, identity, origin), parse_knowledge_bases(namespaces)
         return await self.run(lambda: self._list_knowledge_bases(step, texts))
 
     async def write_pages(
@@ -229,7 +229,7 @@ class EnginePort(ABC):
         mode: str = MERGE,
     ) -> Sequence[PageWriteResult]:
         step, pages = Step(scope, identity, origin), self._redact(pages)
-        return await self.run(lambda: self._write_pages(step, pages, mode))
+        return await self.run(lambda: self._select(step)._write_pages(step, pages, mode))
 
     async def maintain_wiki(
         self,
@@ -242,7 +242,7 @@ class EnginePort(ABC):
     ) -> WikiResult:
         step, arguments = Step(scope, identity, origin), self._redact(dict(arguments))
         parsed = parse_action(action)
-        result = await self.run(lambda: self._maintain_wiki(step, parsed, arguments))
+        result = await self.run(lambda: self._select(step)._maintain_wiki(step, parsed, arguments))
         is_read = parsed is WikiAction.READ
         if is_read and any(entry.prompt_use is PromptUse.NEVER for entry in result.entries):
             raise NotFound(f"Page {arguments.get('page')} may enter no prompt.")

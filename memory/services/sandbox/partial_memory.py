@@ -5,28 +5,21 @@ itself sends the history along. The nodes of the workflow still work: in the sco
 empty copy, as in a dry run, whose changes are shown with the run.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 from config.ids import uuid7
-from memory.core.records import Json, MemoryEntry, MemoryQuery
+from memory.core.records import Json
 from memory.core.scopes import Scope, get_scope, list_words_seen_by
 from memory.logic.conversations.conversation_requests import (
-    ConversationRequest,
-    ConversationResult,
     parse_request,
     perform_request,
 )
-from memory.logic.judgement.judge import Decide, Proposal, Turn
-from memory.logic.judgement.operations import LearnedChange, LearnRequest
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase
 from memory.logic.knowledge.page_queries import PageHit, PageQuery
-from memory.logic.knowledge.page_requests import PageWriteResult
-from memory.logic.profile import Profile
-from memory.logic.steps import Redact, Step, StoreRequest, keep_unchanged
-from memory.logic.wiki.actions import WikiAction, WikiResult
+from memory.logic.steps import Redact, Step, keep_unchanged
 from memory.providers.in_memory import InMemoryProvider
 from memory.services.gateway.engine_port import LoadCaller, RunMemory
 from memory.services.gateway.namespace_access import NamespaceAccess
@@ -73,32 +66,6 @@ class PartialMemory(RunMemory):
         self._scopes = list_scopes_like(left_out)
         self._empty_copies = _EmptyCopies(lambda: self.caller, ledger, history, redact)
 
-    def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
-        return self._select(step)._recall(step, query, injected)
-
-    def _recall_profile(self, step: Step, injected: bool) -> Profile:
-        return self._select(step)._recall_profile(step, injected)
-
-    def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
-        return self._select(step)._store(step, request)
-
-    def _propose(self, step: Step, turn: Turn) -> Proposal:
-        return self._select(step)._propose(step, turn)
-
-    def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]:
-        return self._select(step)._learn(step, request)
-
-    def _learn_turn(
-        self, step: Step, turn: Turn, request: LearnRequest, decide: Decide
-    ) -> tuple[Proposal, list[LearnedChange]]:
-        return self._select(step)._learn_turn(step, turn, request, decide)
-
-    def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
-        return self._select(step)._delete(step, key, filter_)
-
-    def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
-        return self._select(step)._converse(step, request)
-
     def _find_pages(
         self, step: Step, search: PageQuery, namespaces: Sequence[str]
     ) -> Sequence[PageHit]:
@@ -110,16 +77,6 @@ class PartialMemory(RunMemory):
         self, step: Step, namespaces: Sequence[str]
     ) -> Sequence[NamedKnowledgeBase]:
         return self._memory._list_knowledge_bases(step, namespaces)
-
-    def _write_pages(
-        self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
-    ) -> Sequence[PageWriteResult]:
-        return self._select(step)._write_pages(step, pages, mode)
-
-    def _maintain_wiki(
-        self, step: Step, action: WikiAction, arguments: Mapping[str, Json]
-    ) -> WikiResult:
-        return self._select(step)._maintain_wiki(step, action, arguments)
 
     def _select(self, step: Step) -> RunMemory:
         return self._empty_copies if step.scope in self._scopes else self._memory
