@@ -13,7 +13,7 @@ from memory.logic.judgement.judge import judge_turn
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
 from memory.models import Proposal
 from memory.services.entries import learn as learning
-from memory.services.entries.learn import learn, propose_facts
+from memory.services.entries.learn import learn, learn_turn, propose_facts
 from memory.services.entries.remember import remember
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
 from memory.services.history.undo_run import undo_run
@@ -162,6 +162,31 @@ def test_turn_that_fails_half_way_changes_nothing(
     with pytest.raises(MemoryFault):
         do(mia, Operation(Action.REPLACE, "I live in Lyon.", (berlin.id,), key="m-1"))
 
+    assert holding(mia) == ["I live in Berlin."]
+
+
+def test_message_that_fails_half_way_leaves_no_trace(
+    mia: MemoryCaller, cast: Cast, monkeypatch: pytest.MonkeyPatch, settings: Any
+):
+    settings.MEMORY_EMBEDDER = "local"
+    store(mia, "I live in Berlin.")
+    before = trail(cast.team_a.pk)
+
+    def fail(*arguments: object, **more: object) -> None:
+        raise RuntimeError("killed")
+
+    monkeypatch.setattr(learning, "edit_entry", fail)
+    turn = judge_turn(find_judge(), "My name is Mia, and I moved to Lyon.")
+    request = LearnRequest((), {}, "long_term", None)
+
+    def decide(proposal: Any) -> list[Operation]:
+        assert [str(each.action) for each in proposal.operations] == ["add", "replace"]
+        return [replace(each, key=f"m-{each.text}") for each in proposal.operations]
+
+    with pytest.raises(RuntimeError):
+        learn_turn(mia, scope="user", turn=turn, request=request, decide=decide)
+
+    assert trail(cast.team_a.pk) == before
     assert holding(mia) == ["I live in Berlin."]
 
 
