@@ -17,6 +17,7 @@ from accounts.personas import (
     strip_player,
 )
 from accounts.tenancy import HasTeams
+from memory.core.identifiers import is_uuid
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import Scope, list_scope_kinds, parse_namespace
 from memory.host import get_host
@@ -166,15 +167,7 @@ def name_for_audit_log(
         can_show_title = row.pk in visible_ids or parse_namespace(row.text).seen_by is SeenBy.PERSON
         title = namespace.title if can_show_title else parse_namespace(row.text).ids[-1]
         scope = row.get_scope_display()
-        label = scope if _is_generated_id(title) else f"{scope}: {title}"
+        # An id says nothing to people, such as that of a run without a name.
+        label = scope if is_uuid(title) else f"{scope}: {title}"
         names[row.text] = audit.DisplayName(label, url)
     return names
-
-
-def _is_generated_id(title: str) -> bool:
-    """Return whether the title is an id that says nothing to people, such as that of a run without a name."""
-    try:
-        UUID(title)
-    except ValueError:
-        return False
-    return True

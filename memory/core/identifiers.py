@@ -1,5 +1,7 @@
 """Ids in the names of namespaces; see ``config.ids``, which needs nothing but Python."""
 
+from uuid import UUID
+
 from config.ids import MAX_ID_LENGTH as MAX_ID_LENGTH
 from config.ids import escape as escape
 from config.ids import escape_hidden as escape_hidden
@@ -23,3 +25,11 @@ def parse_id(value: object, field: str) -> str:
         f"{field}: {str(value)[:100]!r} is not a valid ID; "
         f"use 1 to {MAX_ID_LENGTH} characters, of which a colon, a percent sign and a space count as three."
     )
+
+
+def is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

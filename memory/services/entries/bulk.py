@@ -10,13 +10,13 @@ from django.utils.translation import gettext as _
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.errors import AlreadyExists, InvalidInput
+from memory.core.identifiers import is_uuid
 from memory.core.records import Tier
 from memory.logic.entries.tiers import TRANSITIONS, TierAction
 from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.services.entries.bulk_edit import Amendment, amend
 from memory.services.entries.forget import MAX_ENTRIES, forget_many
-from memory.services.entries.linked_entries import is_uuid
 from memory.services.entries.preview_forget import ForgetPreview, preview_entries
 from memory.services.entries.tiers import move
 from memory.services.gateway.caller import MemoryCaller

@@ -6,12 +6,12 @@ from uuid import UUID
 from django.db.models import Q
 
 from config.retry import retry_on_conflict
+from memory.core.identifiers import is_uuid
 from memory.core.records import MemoryEntry
 from memory.logic.entries.link_map import LinkKind, LinkMap, draw_map, find_links, list_references
 from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.providers.postgres.folding import contains
-from memory.services.entries.linked_entries import is_uuid
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.recall.search import ORDERS, EntrySearch, Sort, filter_entries

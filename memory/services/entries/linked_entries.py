@@ -1,10 +1,10 @@
 """Read the entries that an entry is linked with, and its revisions. The caller has checked the permission."""
 
 from collections.abc import Sequence
-from uuid import UUID
 
 from django.db.models import F, Q
 
+from memory.core.identifiers import is_uuid
 from memory.models import Entry, Revision
 
 
@@ -36,11 +36,3 @@ def list_revisions_before(entry: Entry, number: int | None, limit: int) -> Seque
     if number is not None:
         revisions = revisions.filter(number__lt=number)
     return list(revisions.order_by("-number")[: limit + 1])
-
-
-def is_uuid(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

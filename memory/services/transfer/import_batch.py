@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from config.ids import uuid7
 from memory.core.entry_codec import CONTENT, get_columns, get_state
 from memory.core.errors import InvalidInput, MemoryFault, QuotaExceeded
+from memory.core.identifiers import is_uuid
 from memory.core.policy import check_room, check_value
 from memory.core.records import Source, StoreParams, Tier
 from memory.core.values import build_search_text, check_params
@@ -20,7 +21,6 @@ from memory.models import Change, Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.providers.postgres.importing import ImportedEntry, derive_id, import_entries
-from memory.services.entries.linked_entries import is_uuid
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.transfer import file_format

@@ -11,6 +11,7 @@ from django.utils.translation import pgettext_lazy
 
 from accounts.principals import Principal
 from memory import selectors
+from memory.core.identifiers import is_uuid
 from memory.core.recall.selection import NO_VECTOR
 from memory.core.records import Json, Tier
 from memory.logic.entries.duplicates import count_evidence
@@ -23,7 +24,6 @@ from memory.models import Entry, Read, Revision
 from memory.provenance import load_provenance
 from memory.providers.postgres.rows import build_entry
 from memory.services.entries.linked_entries import (
-    is_uuid,
     list_linked_entries,
     list_revisions_before,
     list_superseding_entries,
