@@ -398,8 +398,8 @@ def _build_document(outside: str) -> dict[str, Any]:
 def _connect_nodes(*nodes: dict[str, Any]) -> dict[str, Any]:
     """Return the workflow that goes from each node to the next."""
     edges = [
-        {"id": str(number), "source": one["id"], "target": other["id"]}
-        for number, (one, other) in enumerate(pairwise(nodes), 1)
+        {"id": str(number), "source": source["id"], "target": target["id"]}
+        for number, (source, target) in enumerate(pairwise(nodes), 1)
     ]
     return {"version": "0.1.0", "nodes": [*nodes], "edges": edges}
 

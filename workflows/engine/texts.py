@@ -19,9 +19,9 @@ class Phrase:
     values: Mapping[str, Json] = field(default_factory=dict)
 
 
-def count_text(count: Json, one: str, many: str) -> Phrase:
-    """Return the phrase for ``one``, which has no placeholder, or that for another ``count``."""
-    return Phrase(one) if str(count) == "1" else Phrase(many, {"count": count})
+def count_text(count: Json, singular: str, plural: str) -> Phrase:
+    """Return the phrase for one, which has no placeholder, or that for another ``count``."""
+    return Phrase(singular) if str(count) == "1" else Phrase(plural, {"count": count})
 
 
 # A plain string is shown unchanged, a phrase is translated first.

@@ -31,7 +31,7 @@ class KnownFact:
 
 @dataclass(frozen=True, slots=True)
 class RelatedFacts:
-    """What a turn may speak of: known facts, and the ids of what was stored last.
+    """Lists what a turn may speak of: known facts, and the ids of what was stored last.
 
     ``compared_texts`` are those of further facts, which its statements are compared with when they are stored.
     """

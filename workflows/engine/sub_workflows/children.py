@@ -132,12 +132,12 @@ class RunsBelow:
 
     async def reserve_steps(self, run_id: str, calls: int) -> None:
         """Reserve a step for each call of a run that is in progress. Raise LimitReached if there is none left for the last one."""
-        made = count_steps(self.running[run_id].records)
-        self.reserved[run_id] = max(self.reserved.get(run_id, 0), made + calls)
+        recorded = count_steps(self.running[run_id].records)
+        self.reserved[run_id] = max(self.reserved.get(run_id, 0), recorded + calls)
         try:
             check_steps_left(self.steps_so_far, self.step_limit, "max_steps_below")
         except LimitReached:
-            self.reserved[run_id] = made + calls - 1
+            self.reserved[run_id] = recorded + calls - 1
             raise
 
     def end(self, handle: "RunHandle") -> None:

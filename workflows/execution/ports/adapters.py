@@ -174,7 +174,7 @@ def build_tools(claim: Claim, services: Services, workflows: ToolPort) -> ToolPo
 
     ``workflows`` runs published workflows as children of the run.
     """
-    approval = Approval.from_json(claim.row.get("approval"))
+    approval = Approval.read(claim.row)
     return build_team_tools(
         claim.team_id,
         partial(load_principal, claim.run_id, claim.team_id, claim.row),

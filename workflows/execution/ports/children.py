@@ -187,7 +187,7 @@ def start_child(
     """
     principal = load_principal(claim)
     with tenant([claim.team_id]):
-        approval = Approval.from_json(claim.row.get("approval"))
+        approval = Approval.read(claim.row)
         workflow = find_published(principal, claim.team_id, reference, approval)
         if version:
             approval = _check_version(workflow, version, approval)

@@ -35,14 +35,15 @@ _CACHED_SNAPSHOTS: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What a person has allowed together with a call: versions by the ids of their workflows, and tools (``Run.approval``)."""
+    """Says what a person has allowed together with a call: versions by the ids of their workflows, and tools (``Run.approval``)."""
 
     versions: Mapping[str, str] = field(default_factory=dict)
     tools: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, value: Json) -> Self | None:
-        """Return what the column of a run says; None if nobody was asked about a call above it."""
+    def read(cls, row: Mapping[str, Json]) -> Self | None:
+        """Return what the row of a run says; None if nobody was asked about a call above it."""
+        value = row.get("approval")
         return cls(value["versions"], value["tools"]) if value is not None else None
 
     def to_json(self) -> dict[str, Json]:

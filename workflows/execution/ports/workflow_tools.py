@@ -52,7 +52,7 @@ class WorkflowTools:
 
     def _load(self, reference: str) -> MergedWorkflow:
         principal = load_principal(self.claim)
-        approval = Approval.from_json(self.claim.row.get("approval"))
+        approval = Approval.read(self.claim.row)
         with tenant([self.claim.team_id]):
             try:
                 workflow = find_published(principal, self.claim.team_id, reference, approval)
@@ -77,7 +77,7 @@ class WorkflowTools:
 
 def find_workflow_tool(principal: RunPrincipal, claim: Claim, reference: ToolReference) -> Tool:
     """Return the tool of a workflow. Raises ToolFailed if there is none that the run may use."""
-    slug, approval = get_slug(reference), Approval.from_json(claim.row.get("approval"))
+    slug, approval = get_slug(reference), Approval.read(claim.row)
     try:
         workflow = find_published(principal, claim.team_id, slug, approval)
     except SubWorkflowUnavailable as missing:

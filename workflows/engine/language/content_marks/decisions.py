@@ -22,7 +22,7 @@ _CHOSEN: Final = "#chosen"
 
 
 class Decisions:
-    """What the nodes of a document decide about other nodes."""
+    """Tells what the nodes of a document decide about other nodes."""
 
     def __init__(self, nodes: Iterable[tuple[NodeSpec, AnyKind]], graph: Graph) -> None:
         self._nodes = {spec.id: (spec, kind) for spec, kind in nodes}

@@ -62,8 +62,8 @@ class Delay(NodeKind[DelayConfig, Prepared]):
         if data.get("mode") == "until":
             return [as_text(data.get("until"))]
         unit = as_text(data.get("unit") or "minutes")
-        one, many = _SUMMARIES.get(unit, ("1", "%(count)s"))
-        return [count_text(as_text(data.get("amount", 1)), one, many)]
+        singular, plural = _SUMMARIES.get(unit, ("1", "%(count)s"))
+        return [count_text(as_text(data.get("amount", 1)), singular, plural)]
 
     def check(self, spec: NodeSpec) -> list[Problem]:
         problems = super().check(spec)

@@ -45,14 +45,14 @@ def find_class(answer: str, classes: Sequence[NamedClass]) -> str | Uncertainty:
         return _find_in_text(strip_reasoning(answer), classes)
     texts = [str(value) for key in _KEYS if isinstance(value := parsed.get(key), str | int)]
     for text in texts:
-        if whole := _find_whole(text, classes):
-            return whole
+        if id_ := _find_whole(text, classes):
+            return id_
     return _find_in_text("\n".join(texts), classes)
 
 
 def _find_in_text(text: str, classes: Sequence[NamedClass]) -> str | Uncertainty:
-    if whole := _find_whole(text, classes):
-        return whole
+    if id_ := _find_whole(text, classes):
+        return id_
     mentioned = _list_mentioned_names(text, classes) or _list_mentioned_ids(text, classes)
     if len(mentioned) == 1:
         return mentioned[0]

@@ -283,7 +283,7 @@ async def _refuse_secrets(
     ctx: NodeContext,
 ) -> tuple[list[dict[str, Json]], list[Outcome]]:
     """Return the operations without those that would write a stored secret, and what tells of these."""
-    kept: list[dict[str, Json]] = []
+    allowed: list[dict[str, Json]] = []
     refused: list[Outcome] = []
     for operation in operations:
         values = asdict(operation)
@@ -291,8 +291,8 @@ async def _refuse_secrets(
             refusal, reason = refuse_secret(ctx, config.scope, field)
             refused.append(Outcome("", events=(refusal,), reason=reason))
         else:
-            kept.append(values)
-    return kept, refused
+            allowed.append(values)
+    return allowed, refused
 
 
 async def _find_secret(value: Json, metadata: Mapping[str, Json], ctx: NodeContext) -> str:
