@@ -182,7 +182,9 @@ export class RunView {
     const state = getState(data);
     el.dataset.state = state;
     el.dataset.kind = step.kind ?? "";
-    put("state-words", describeWait(data).word || getStateLabel(state));
+    const words = describeWait(data).word || getStateLabel(state);
+    put("state-words", words);
+    el.querySelector("[data-state-words]").title = words; // its column is narrow
     put("title", (data.title || getName(this.editor, data.node, step.kind)) + ((data.rounds ?? []).length ? ` · ${data.rounds.map((n) => n + 1).join(".")}` : ""));
     put("kind", step.kind ? getOfferName(this.editor, step.kind) : "");
     put("at", data.reused ? "" : `+${formatSeconds(Math.max(0, step.at - this.began))}`);
