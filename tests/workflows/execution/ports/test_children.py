@@ -160,6 +160,23 @@ def test_calls_in_progress_reserve_the_steps_of_their_start(outer: Run, settings
 
 
 @pytest.mark.django_db(transaction=True)
+def test_call_that_is_refused_gives_its_step_back(outer: Run, settings: Any) -> None:
+    settings.RUN_MAX_STEPS_BELOW = 2
+    claims = [take(begin(outer, key, "middle")) for key in "ab"]
+    first, second = (Spending(reserve_steps=build_reservation(each, each)) for each in claims)
+
+    async def call_again() -> None:
+        call = await first.begin_call(Amount())
+        await second.begin_call(Amount())
+        with pytest.raises(LimitReached):
+            await second.begin_call(Amount())
+        await first.end_call(call, None)
+        await first.begin_call(Amount())
+
+    async_to_sync(call_again)()
+
+
+@pytest.mark.django_db(transaction=True)
 def test_recorded_steps_take_the_place_of_those_that_were_reserved(
     outer: Run, settings: Any
 ) -> None:
