@@ -245,6 +245,7 @@ async def test_calls_in_progress_have_reserved_their_steps() -> None:
 
     with pytest.raises(LimitReached):
         await below.reserve_steps("a", 2)
+    assert below.steps_so_far == 4
     first.records += build_steps(1)  # its call has ended
     with pytest.raises(LimitReached):
         await below.reserve_steps("a", 1)
