@@ -29,6 +29,17 @@ tell("loaded in", os.getpid())
 def test_tells(number):
     tell("child of", os.getppid())
 """
+# It configures a log when it is loaded, as Django does.
+LOGS = """
+import logging
+
+logging.getLogger().addHandler(logging.StreamHandler())
+
+def test_logs(capfd):
+    logging.getLogger("planted").warning("written")
+
+    assert capfd.readouterr().err == "written\\n"
+"""
 # What differs from worker to worker, and where it is asked before there are any.
 DIFFERENT: Final = {"worker_name", "worker_number", "database_name", "getpid"}
 BEFORE: Final = TESTS / "settings.py"
@@ -55,6 +66,12 @@ def test_another_takes_the_place_of_a_worker_that_dies(tmp_path: Path):
     (failure,) = result.failures
     assert failure.node == "test_planted.py::test_dies"
     assert (result.count, result.is_good) == (9, False)
+
+
+def test_worker_writes_to_a_log_that_was_opened_on_loading(tmp_path: Path):
+    result = share(tmp_path, LOGS)
+
+    assert (result.count, result.failures) == (1, [])
 
 
 def test_module_that_cannot_be_loaded_is_named_with_its_reason(tmp_path: Path):

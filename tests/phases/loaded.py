@@ -6,6 +6,7 @@ workers says that they are there. See `tests/phases/workers.py`, which starts th
 
 import gc
 import json
+import logging
 import os
 import sys
 import threading
@@ -69,8 +70,19 @@ def become_worker(mine: tuple[int, int], ends: Sequence[tuple[int, int]]) -> Non
     for number, end in enumerate(mine):
         os.dup2(end, number)
     close([end for pair in ends for end in pair])
+    write_logs_again()
     sys.modules.pop(PLUGIN, None)
     exec(PROGRAM, {"__name__": "__main__"})
+
+
+def write_logs_again() -> None:
+    """Let logs go to standard error: pytest has closed what stood for it while the tests were loaded.
+
+    Each line would be an error of the handler's instead, with two tracebacks.
+    """
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.StreamHandler) and handler.stream.closed:
+            handler.stream = sys.stderr  # `setStream` would flush the closed one
 
 
 def close(ends: Sequence[int]) -> None:
