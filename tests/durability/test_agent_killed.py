@@ -11,7 +11,7 @@ from tests.durability.conftest import Cluster, answer_from_now_on
 from tests.durability.ledger_tools import LEDGER, open_gate
 from tests.fakes.openai_server import Answer, Call, FakeOpenAI, Request
 from tests.support.cast import Cast
-from tests.support.nursery import PLUGIN
+from tests.support.nursery_process import PLUGIN
 from workflows.models import Run
 from workflows.services.catalog import importing
 from workflows.services.credentials import create_provider

@@ -110,11 +110,15 @@ def _stop(home: Path) -> None:
     os.posix_spawnp("rm", ["rm", "-rf", "--", str(home)], os.environ)
 
 
-@contextmanager
-def _one_at_a_time() -> Iterator[None]:
+def make_home() -> None:
     if not HOME.exists():
         HOME.mkdir(exist_ok=True)
         HOME.chmod(0o755)  # root's umask may be one that keeps PostgreSQL's user out
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    make_home()
     with (HOME / "lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
