@@ -1,9 +1,10 @@
 """Threads for the requests of a web process, of which only a few work at the same time.
 
 All threads of a process share one interpreter: each waits until the others let it go on, and so does the event loop, which
-accepts connections and answers health checks. With dozens of busy threads it waits for seconds, and no page is answered
-sooner. So a request gets a thread when its turn comes, in the order of arrival, and gives its turn back while it waits
-for something outside.
+accepts connections and answers health checks. With six busy threads it waits for a fifth of a second, and no page is
+answered sooner. So a request gets a thread when its turn comes, in the order of arrival, and gives its turn back while
+it waits for something outside. Who works for long, most likely waits for the database: for a lock, or for a large query.
+Then another one may work beside it.
 """
 
 import asyncio
@@ -18,21 +19,23 @@ from asgiref.sync import sync_to_async
 
 T = TypeVar("T")
 
-TURNS: Final = 6  # requests that work: one computes, while others wait for the database
+TURNS: Final = 2  # requests that work: one computes, while the other waits for the database
+LONG_TURNS: Final = 4  # further ones, beside as many that have worked for long
+LONG_SECONDS: Final = 0.25
 MAX_THREADS: Final = 1_000  # nearly all of requests that wait for something outside
 
 
 class PageThreads:
     """The threads of one event loop, and the turns of the requests that work in them."""
 
-    def __init__(self) -> None:
-        self.turns = asyncio.Semaphore(TURNS)
+    def __init__(self, *, long_seconds: float = LONG_SECONDS) -> None:
+        self.turns = _Turns(long_seconds)
         self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="pages")
 
     async def run(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call the function in a thread when its turn has come, and return its result."""
-        await self.turns.acquire()
         turn = _Turn(self.turns, asyncio.get_running_loop())
+        await turn.begin()
         token = _own_turn.set(turn)
         try:
             call = sync_to_async(function, thread_sensitive=False, executor=self._threads)
@@ -40,23 +43,58 @@ class PageThreads:
         finally:
             _own_turn.reset(token)
             if turn.is_held:
-                self.turns.release()
+                turn.end()
+
+
+class _Turns(asyncio.Semaphore):
+    """The turns that are free. One more is for each request that has had one for long, up to ``LONG_TURNS``."""
+
+    def __init__(self, long_seconds: float) -> None:
+        super().__init__(TURNS)
+        self.long_seconds = long_seconds
+        self.long_count = 0
 
 
 class _Turn:
-    """The turn of one request. Its methods are called in the thread of the request."""
+    """The turn of one request. ``begin`` and ``end`` are called in the event loop, the others in the request's thread."""
 
-    def __init__(self, turns: asyncio.Semaphore, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, turns: _Turns, loop: asyncio.AbstractEventLoop) -> None:
         self._turns, self._loop = turns, loop
+        self._is_long = False
+        self._timer: asyncio.TimerHandle | None = None
+        self.is_held = False
+
+    async def begin(self) -> None:
+        await self._turns.acquire()
         self.is_held = True
+        self._watch()
+
+    def end(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+        if self._is_long:  # another request has had this turn since
+            self._turns.long_count -= 1
+            self._is_long = False
+        else:
+            self._turns.release()
 
     def give_back(self) -> None:
         self.is_held = False
-        self._loop.call_soon_threadsafe(self._turns.release)
+        self._loop.call_soon_threadsafe(self.end)
 
     def take_again(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._turns.acquire(), self._loop).result()
-        self.is_held = True
+        asyncio.run_coroutine_threadsafe(self.begin(), self._loop).result()
+
+    def _watch(self) -> None:
+        self._timer = self._loop.call_later(self._turns.long_seconds, self._let_another_work)
+
+    def _let_another_work(self) -> None:
+        if self._turns.long_count >= LONG_TURNS:
+            self._watch()
+            return
+        self._is_long = True
+        self._turns.long_count += 1
+        self._turns.release()
 
 
 _own_turn: ContextVar[_Turn | None] = ContextVar("turn", default=None)

@@ -134,6 +134,7 @@ async def test_file_is_sent_whole_and_closed(tmp_path: Path):
 @pytest.mark.urls(__name__)
 async def test_page_whose_reader_has_left_is_not_made_when_its_turn_comes():
     handler, work = Handler(), Work()
+    handler._get_threads().pages.turns.long_seconds = 86_400.0  # no request works for so long
     _work.append(work)
     pages = [open_page("/busy/", handler) for _number in range(TURNS + 1)]
     for page in pages:

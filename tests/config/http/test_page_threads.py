@@ -10,8 +10,11 @@ from asgiref.testing import ApplicationCommunicator
 
 from accounts.request_transaction import without_connection
 from config.http.health import HealthChecks, Readiness
-from config.http.page_threads import TURNS, PageThreads, lend_turn
+from config.http.page_threads import LONG_TURNS, TURNS, PageThreads, lend_turn
 from tests.support.waiting import until_async
+
+
+NEVER = 86_400.0  # seconds until a request counts as one that works for long
 
 
 class Work:
@@ -51,7 +54,7 @@ async def check_turns(threads: PageThreads) -> None:
 
 
 async def test_no_more_requests_work_than_have_a_turn():
-    threads, work = PageThreads(), Work()
+    threads, work = PageThreads(long_seconds=NEVER), Work()
 
     tasks = await start(threads, work, TURNS + 3)
     await work.has_begun(TURNS)
@@ -62,8 +65,44 @@ async def test_no_more_requests_work_than_have_a_turn():
     assert (begun, work.begun) == (TURNS, TURNS + 3)
 
 
+async def test_another_request_works_beside_each_that_works_for_long():
+    threads, work, waiting = PageThreads(long_seconds=0), Work(), 3
+
+    tasks = await start(threads, work, TURNS + LONG_TURNS + waiting)
+    await work.has_begun(TURNS + LONG_TURNS)
+    for _turn in range(10):  # the times of all are over
+        await asyncio.sleep(0)
+    begun = work.begun
+    work.end()
+    await asyncio.gather(*tasks)
+
+    assert (begun, work.begun) == (TURNS + LONG_TURNS, TURNS + LONG_TURNS + waiting)
+    threads.turns.long_seconds = NEVER
+    await check_turns(threads)
+
+
+async def test_request_that_worked_for_long_and_then_waits_outside_lends_no_second_turn():
+    threads, working, outside = PageThreads(long_seconds=0), Work(), Work()
+
+    def wait_outside() -> None:
+        working()
+        with lend_turn():
+            outside()
+
+    tasks = await start(threads, wait_outside)
+    await until_async(lambda: threads.turns.long_count == 1)
+    threads.turns.long_seconds = NEVER
+    working.end()
+    await outside.has_begun(1)
+    await until_async(lambda: threads.turns.long_count == 0)
+    outside.end()
+    await asyncio.gather(*tasks)
+
+    await check_turns(threads)
+
+
 async def test_health_check_does_not_wait_for_the_queue_of_pages():
-    threads, work = PageThreads(), Work()
+    threads, work = PageThreads(long_seconds=NEVER), Work()
 
     async def answer_with_page(_scope: object, _receive: object, _send: object) -> None:
         await threads.run(work)
@@ -87,7 +126,7 @@ async def test_health_check_does_not_wait_for_the_queue_of_pages():
 
 
 async def test_request_that_waits_for_something_outside_lets_another_one_work():
-    threads, outside, work = PageThreads(), Work(), Work()
+    threads, outside, work = PageThreads(long_seconds=NEVER), Work(), Work()
 
     def wait_outside() -> None:
         with without_connection():
@@ -105,7 +144,7 @@ async def test_request_that_waits_for_something_outside_lets_another_one_work():
 
 
 async def test_request_that_has_waited_outside_works_again_when_its_turn_comes():
-    threads, outside, work, end = PageThreads(), Work(), Work(), Work()
+    threads, outside, work, end = PageThreads(long_seconds=NEVER), Work(), Work(), Work()
 
     def wait_outside() -> None:
         with lend_turn():
@@ -130,7 +169,7 @@ async def test_request_that_has_waited_outside_works_again_when_its_turn_comes()
 
 async def test_request_that_keeps_its_transaction_waits_for_no_turn():
     """Those who have the turns may wait for its locks."""
-    threads, outside, work = PageThreads(), Work(), Work()
+    threads, outside, work = PageThreads(long_seconds=NEVER), Work(), Work()
 
     def wait_outside() -> None:
         with lend_turn(takes_again=False):
@@ -148,7 +187,7 @@ async def test_request_that_keeps_its_transaction_waits_for_no_turn():
 
 
 async def test_block_within_a_block_lends_no_second_turn():
-    threads, outside = PageThreads(), Work()
+    threads, outside = PageThreads(long_seconds=NEVER), Work()
 
     def wait_twice() -> None:
         with lend_turn(), lend_turn():
@@ -164,7 +203,7 @@ async def test_block_within_a_block_lends_no_second_turn():
 
 @pytest.mark.parametrize("is_lent", [False, True])
 async def test_turn_of_a_request_that_fails_is_free_again(is_lent: bool):
-    threads = PageThreads()
+    threads = PageThreads(long_seconds=NEVER)
 
     def fail() -> None:
         if not is_lent:
