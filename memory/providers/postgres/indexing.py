@@ -77,6 +77,10 @@ class Index:
         document = {kind: _build_columns(group) for kind, group in rows_by_kind.items() if group}
         return json.dumps(document) if document else None
 
+    def take_due_vectors(self) -> tuple[object, ...] | None:
+        """Return what the caller saves with the entry, as ``VectorChanges.take_due`` does."""
+        return self._vectors.take_due()
+
     def save_related(self) -> None:
         """Save the vectors and groups that follow from the changes."""
         self._vectors.save()

@@ -1,6 +1,6 @@
 """The newest entries of one namespace, and of many. No more rows of any namespace are read than a page has."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
@@ -21,12 +21,13 @@ QUERIES: Final = read_queries("memory/sql/queries/newest.sql")
 
 PAGES_AHEAD: Final = 4
 
+_NEWEST_FIRST: Final = "ORDER BY updated_at DESC, id DESC"
 _NAMESPACES = Select(Namespace, "WHERE id = ANY(%s)")
 
 
 @lru_cache(maxsize=64)  # the SQL depends on the number of the caller's teams and on the scopes
 def _select_page(ids_sql: str) -> Select[Entry]:
-    return Select(Entry, f"WHERE id = ANY(ARRAY({ids_sql})) ORDER BY updated_at DESC, id DESC")
+    return Select(Entry, f"WHERE id = ANY(ARRAY({ids_sql})) {_NEWEST_FIRST}")
 
 
 def fetch_newest_of(
@@ -36,6 +37,25 @@ def fetch_newest_of(
 
     Composing this with the methods of query sets would take longer than running it.
     """
+    (entries,) = fetch_newest_of_each(namespace, [(query, condition)], now)
+    return entries
+
+
+def fetch_newest_of_each(
+    namespace: Namespace, queries: Sequence[tuple[MemoryQuery, Sql]], now: datetime
+) -> list[list[MemoryEntry]]:
+    """Return what ``fetch_newest_of`` does for each query and its condition, by one statement for all."""
+    parts = [_build_part(namespace, query, condition, now) for query, condition in queries]
+    params = [param for _sql, params in parts for param in params]
+    select = _select_newest(tuple(sql for sql, _params in parts))
+    results: list[list[MemoryEntry]] = [[] for _query in queries]
+    for entry, numbers in select.fetch_all(namespace.text, *params):
+        results[numbers[0] if numbers else 0].append(entry)
+    return results
+
+
+def _build_part(namespace: Namespace, query: MemoryQuery, condition: Sql, now: datetime) -> Sql:
+    """Return the clauses that select the entries of one query, in their order."""
     parts: list[Sql] = [
         ("namespace_id = %s AND deleted_at IS NULL AND tier <> 'quarantine'", [namespace.pk]),
         ("(expires_at IS NULL OR expires_at > %s)", [now]),
@@ -48,16 +68,21 @@ def fetch_newest_of(
     if (moment := query.find_moment(now)) is not None:
         parts.append(("(valid_from IS NULL OR valid_from <= %s)", [moment]))
         parts.append(("(valid_until IS NULL OR valid_until > %s)", [moment]))
-    sql = " AND ".join(sql for sql, _params in parts)
+    conditions = " AND ".join(sql for sql, _params in parts)
     params = [param for _sql, params in parts for param in params]
-    rows = _select_newest(sql).fetch_all(namespace.text, *params, query.top_k)
-    return [entry for entry, _more in rows]
+    return f"WHERE {conditions} {_NEWEST_FIRST} LIMIT %s", [*params, query.top_k]
 
 
 @lru_cache(maxsize=64)
-def _select_newest(condition: str) -> SelectEntries:
-    clauses = f"WHERE {condition} ORDER BY updated_at DESC, id DESC LIMIT %s"
-    return SelectEntries(clauses, fetch=fetch_prepared)
+def _select_newest(parts: tuple[str, ...]) -> SelectEntries:
+    if len(parts) == 1:
+        return SelectEntries(*parts, fetch=fetch_prepared)
+    selects = " UNION ALL ".join(
+        f"(SELECT id AS entry_id, {number} AS part FROM memory_entry {part})"
+        for number, part in enumerate(parts)
+    )
+    clauses = f"JOIN ({selects}) AS newest ON id = entry_id {_NEWEST_FIRST}"
+    return SelectEntries(clauses, "part", fetch=fetch_prepared)
 
 
 def fetch_newest(

@@ -30,9 +30,9 @@ from memory.models import Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.base import MemoryProvider
 from memory.providers.postgres import rows, searching, snapshots, value_sources, vectors
-from memory.providers.postgres.filters import apply_filter, compile_filter
+from memory.providers.postgres.filters import Sql, apply_filter, compile_filter
 from memory.providers.postgres.history_notes import exempt_notes
-from memory.providers.postgres.newest import fetch_newest_of
+from memory.providers.postgres.newest import fetch_newest_of_each
 
 
 T = TypeVar("T")
@@ -142,14 +142,32 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
         return searching.search(namespace, query, now)
     if query.is_search:
         return _search_texts(namespace, query, now)
-    condition = compile_filter(parse_filter(query.filter))
-    if query.key is not None:
-        sql, params = condition
-        condition = (
-            f"{sql} AND team_id = %s AND key = %s",
-            [*params, namespace.team_id, query.key],
-        )
-    return answer(query, fetch_newest_of(namespace, condition, now, query), now)
+    (entries,) = _list_newest(namespace, [query], now)
+    return entries
+
+
+def search_each(
+    namespace: Namespace, queries: Sequence[MemoryQuery], now: datetime
+) -> list[list[MemoryEntry]]:
+    """Return the result of each query, as ``search`` does. Those for the newest entries are one statement."""
+    newest = [query for query in queries if query.as_of is None and not query.is_search]
+    lists = iter(_list_newest(namespace, newest, now) if newest else ())
+    return [next(lists) if query in newest else search(namespace, query, now) for query in queries]
+
+
+def _list_newest(
+    namespace: Namespace, queries: Sequence[MemoryQuery], now: datetime
+) -> list[list[MemoryEntry]]:
+    parts = [(query, _build_condition(namespace, query)) for query in queries]
+    results = fetch_newest_of_each(namespace, parts, now)
+    return [answer(query, rows, now) for query, rows in zip(queries, results, strict=True)]
+
+
+def _build_condition(namespace: Namespace, query: MemoryQuery) -> Sql:
+    sql, params = compile_filter(parse_filter(query.filter))
+    if query.key is None:
+        return sql, params
+    return f"{sql} AND team_id = %s AND key = %s", [*params, namespace.team_id, query.key]
 
 
 def _search_texts(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[MemoryEntry]:

@@ -14,7 +14,9 @@ from django.db import connection
 from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from memory.core.entry_codec import CONTENT, get_columns, get_state
+from config.ids import uuid7
+from config.sql import read_queries
+from memory.core.entry_codec import CONTENT, STATE, get_columns, get_state
 from memory.core.errors import AlreadyExists, QuotaExceeded
 from memory.core.policy import MemorySecurityPolicy, check_room
 from memory.core.records import (
@@ -30,11 +32,12 @@ from memory.core.values import build_search_text, count_entry_bytes
 from memory.models import Entry, Group, Namespace, Revision
 from memory.models.conditions import build_holding_condition
 from memory.models.entries import Operation
-from memory.providers.postgres.fixed_queries import Select, SelectEntries
+from memory.providers.postgres.fixed_queries import Select, SelectEntries, fetch_prepared
 from memory.providers.postgres.history_notes import make_room_for_notes
 from memory.providers.postgres.indexing import Index
 from memory.providers.postgres.vectors import RUN_SCOPES
 from memory.providers.postgres.writing import (
+    CONTEXT_COLUMNS,
     UsageChange,
     load_write_state,
     lock_for_write,
@@ -62,6 +65,12 @@ MAX_STATEMENT_BYTES = 64 * 1024 * 1024  # of values in one statement
 
 _FIND = Select(Namespace, "WHERE team_id = %s AND text = %s")
 _LOCK = Select(Namespace, "WHERE team_id = %s AND text = %s FOR UPDATE")
+_QUERIES = read_queries("memory/sql/queries/entries.sql")
+_STATE_COLUMNS = ", ".join(f'"{column}"' for column in STATE)
+_FORGET, _RETIRE = (_QUERIES[name].format(state=_STATE_COLUMNS) for name in ("forget", "retire"))
+_LIVING = Select(
+    Entry, "WHERE namespace_id = %s AND id = ANY(%s) AND deleted_at IS NULL ORDER BY id"
+)
 _EXPIRED = Select(
     Entry, "WHERE namespace_id = %s AND deleted_at IS NULL AND expires_at <= %s ORDER BY id"
 )
@@ -136,33 +145,89 @@ def write(
     entry.revision = old_revision + 1
     index.put_in(entry)
     usage = UsageChange(int(old is None), entry.size - old_size)
-    postings = index.build_postings()
-    if not write_entry(entry, context, usage, policy, postings):
+    postings, due = index.build_postings(), index.take_due_vectors()
+    if not write_entry(entry, context, usage, policy, postings, due):
         roomier = make_room_for_notes(namespace, policy)
-        if roomier == policy or not write_entry(entry, context, usage, roomier, postings):
+        if roomier == policy or not write_entry(entry, context, usage, roomier, postings, due):
             _raise_quota_exceeded(namespace, policy, usage)
     index.save_related()
     return entry, old_revision
 
 
-def forget(namespace: Namespace, entries: Iterable[Entry], context: WriteContext) -> list[Entry]:
-    """Mark entries of the locked namespace as deleted and return them. Their rows stay, and each gets a new revision."""
+def lock_unchanged(
+    namespace: Namespace, entries: Sequence[MemoryEntry], context: WriteContext
+) -> list[Entry]:
+    """Lock the namespace and return the rows of those entries that are still as they were read."""
+    state = claim_to_write(namespace, entries[0].key, context)
+    if state is None:
+        return []
+    if state.has_expired:
+        expire(namespace, context.at)
+    if len(entries) == 1 and not state.has_expired:
+        living_rows = [state.entry] if state.entry else []
+    else:
+        living_rows = _LIVING.fetch_all(namespace.pk, [UUID(entry.id) for entry in entries])
+    revisions = {UUID(entry.id): entry.revision for entry in entries}
+    return [row for row in living_rows if revisions.get(row.pk) == row.revision]
+
+
+def retire(
+    entry: MemoryEntry, context: WriteContext, *, valid_until: datetime, replaced_by: str
+) -> int | None:
+    """End the validity of an entry of the locked namespace, which another one replaces.
+
+    Return its new revision, or None if it isn't any more as it was read.
+    """
+    params = {
+        **_build_context_params(context),
+        "id": UUID(entry.id),
+        "revision": entry.revision,
+        "revision_id": uuid7(),
+        "valid_until": valid_until,
+        "replaced_by": replaced_by,
+    }
+    result = fetch_prepared(_RETIRE, params)
+    return int(result[0][0]) if result else None
+
+
+def forget(
+    namespace: Namespace,
+    entries: Iterable[Entry],
+    context: WriteContext,
+    *,
+    is_change: bool = False,
+) -> list[Entry]:
+    """Mark entries of the locked namespace as deleted and return them. Their rows stay, and each gets a new revision.
+
+    If it ``is_change``, the change of the context is recorded, too, so that it can be undone as a whole.
+    """
     removals = list(entries)
+    if not removals:
+        return []
     index = Index(namespace)
     for entry in removals:
         index.take_out(entry)
         entry.deleted_at = context.at
         entry.updated_at = context.at
         entry.revision += 1
-    rows = Entry.objects.unscoped().filter(pk__in=[entry.pk for entry in removals])
-    rows.update(deleted_at=context.at, updated_at=context.at, revision=F("revision") + 1)
-    index.save()
-    record_revisions(removals, context)
-    size = sum(entry.size for entry in removals)
-    Namespace.objects.unscoped().filter(pk=namespace.pk).update(
-        entry_count=F("entry_count") - len(removals), byte_count=F("byte_count") - size
-    )
+    params = {
+        **_build_context_params(context),
+        "team": namespace.team_id,
+        "namespace": namespace.pk,
+        "ids": [entry.pk for entry in removals],
+        "revision_ids": [uuid7() for _entry in removals],
+        "count": len(removals),
+        "size": sum(entry.size for entry in removals),
+        "postings": index.build_postings(),
+        "is_change": is_change,
+    }
+    fetch_prepared(_FORGET, params)
     return removals
+
+
+def _build_context_params(context: WriteContext) -> dict[str, object]:
+    columns = {name: getattr(context, name) for name in CONTEXT_COLUMNS}
+    return {**columns, "operation": str(context.operation)}
 
 
 def restore_state(entry: Entry, revision: Revision, context: WriteContext, size: int) -> None:

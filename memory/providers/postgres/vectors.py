@@ -31,6 +31,8 @@ from memory.providers.postgres.fixed_queries import fetch_prepared, fetch_rows
 
 QUERIES: Final = read_queries("memory/sql/queries/embeddings.sql")
 
+SAVE_DUE: Final = QUERIES["save"]
+
 # Each run has its own namespaces for a limited time: they get no vectors and don't count towards the team's quota.
 RUN_SCOPES: Final = (Scope.RUN.value, Scope.RUN_METADATA.value)
 
@@ -58,32 +60,40 @@ class VectorChanges:
             self._changed[entry.pk] = entry
 
     def save(self) -> None:
-        if not (self._changed or self._removed) or self._namespace.scope in RUN_SCOPES:
+        if self._namespace.scope in RUN_SCOPES:
             return
-        needs_vectors = bool(self._changed) and has_embedder(self._namespace.team_id)
-        with open_prepared_cursor() as cursor:
-            if self._removed:
+        if self._removed:
+            with open_prepared_cursor() as cursor:
                 cursor.execute(QUERIES["delete"], [self._namespace.pk, sorted(self._removed)])
-            if needs_vectors:
-                team_id, now = self._namespace.team_id, timezone.now()
-                cursor.execute(
-                    QUERIES["save"], [team_id, self._namespace.pk, now, self._build_rows()]
-                )
-        if needs_vectors:
-            notify.notify_after_commit(self._namespace.team_id)
+        if (due := self.take_due()) is not None:
+            with open_prepared_cursor() as cursor:
+                cursor.execute(SAVE_DUE.format(rows="%s::jsonb"), due)
 
-    def _build_rows(self) -> str:
-        return json.dumps(
-            [
-                {
-                    "id": str(uuid7()),
-                    "entry_id": str(pk),
-                    "number": entry.number,
-                    "text_hash": hash_text(entry.text),
-                }
-                for pk, entry in self._changed.items()
-            ]
-        )
+    def take_due(self) -> tuple[object, ...] | None:
+        """Return the parameters of ``SAVE_DUE`` for the entries that were put in, or None if there are none to embed.
+
+        The caller saves them.
+        """
+        namespace, changed = self._namespace, self._changed
+        self._changed = {}
+        if not changed or namespace.scope in RUN_SCOPES or not has_embedder(namespace.team_id):
+            return None
+        notify.notify_after_commit(namespace.team_id)
+        return namespace.team_id, namespace.pk, timezone.now(), _build_rows(changed.values())
+
+
+def _build_rows(entries: Iterable[Entry]) -> str:
+    return json.dumps(
+        [
+            {
+                "id": str(uuid7()),
+                "entry_id": str(entry.pk),
+                "number": entry.number,
+                "text_hash": hash_text(entry.text),
+            }
+            for entry in entries
+        ]
+    )
 
 
 def compute_cosines(

@@ -14,12 +14,14 @@ from uuid import UUID
 from django.db import connection
 
 from config.ids import uuid7
+from config.postgres.prepared import open_prepared_cursor
 from config.sql import build_call
 from memory.core.policy import MemorySecurityPolicy
 from memory.models import Entry, Namespace
 from memory.models.entries import Operation
 from memory.providers.postgres.fixed_queries import FunctionCall, encode_for_json
 from memory.providers.postgres.postings import compute_next_number
+from memory.providers.postgres.vectors import SAVE_DUE
 
 
 _ARGUMENTS: Final = ("p_team", "p_namespace", "p_key", "p_at", "p_run", "p_node", "p_step")
@@ -34,6 +36,11 @@ _WRITE: Final = "SELECT " + build_call(
     "memory_write_entry",
     *("p_entry", "p_revision", "p_postings"),
     *("p_more_entries", "p_more_bytes", "p_max_entries", "p_max_bytes"),
+)
+# What was not written has no vector.
+_DUE: Final = SAVE_DUE.format(rows="CASE WHEN (TABLE written) THEN %s::jsonb END")
+_WRITE_WITH_VECTOR: Final = (
+    f"WITH written AS MATERIALIZED ({_WRITE}), due AS ({_DUE}) SELECT * FROM written"
 )
 _ENTRY_COLUMNS: Final = [column.attname for column in Entry._meta.concrete_fields]
 
@@ -52,7 +59,7 @@ class WriteContext:
     change_id: UUID = field(default_factory=uuid7)
 
 
-_CONTEXT_COLUMNS: Final = [column.name for column in fields(WriteContext)]
+CONTEXT_COLUMNS: Final = [column.name for column in fields(WriteContext)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +100,17 @@ def write_entry(
     usage: UsageChange,
     policy: MemorySecurityPolicy,
     postings: str | None,
+    due: tuple[object, ...] | None = None,
 ) -> bool:
-    """Write counts, entry, revision and postings and return True; without space write nothing and return False."""
+    """Write counts, entry, revision, postings and the vector that is ``due``, and return True.
+
+    Without space write nothing and return False.
+    """
     limits = (policy.max_entries_per_namespace, policy.max_namespace_bytes)
     documents = (_encode_entry(entry), _encode_revision(entry, context), postings)
-    with connection.cursor() as cursor:
-        cursor.execute(_WRITE, (*documents, usage.entries, usage.size, *limits))
+    statement = _WRITE if due is None else _WRITE_WITH_VECTOR
+    with open_prepared_cursor() as cursor:
+        cursor.execute(statement, (*documents, usage.entries, usage.size, *limits, *(due or ())))
         is_written: bool = cursor.fetchone()[0]
     entry._state.adding, entry._state.db = not is_written, connection.alias
     return is_written
@@ -122,6 +134,6 @@ def _encode_entry(entry: Entry) -> str:
 
 
 def _encode_revision(entry: Entry, context: WriteContext) -> str:
-    columns = {name: getattr(context, name) for name in _CONTEXT_COLUMNS}
+    columns = {name: getattr(context, name) for name in CONTEXT_COLUMNS}
     columns |= {"id": uuid7(), "entry_id": entry.pk, "number": entry.revision}
     return json.dumps(columns, default=encode_for_json)

@@ -2,11 +2,11 @@
 
 -- name: save
 -- A write saves these rows with its entries (memory/providers/postgres/vectors.py). What has the same text keeps its
--- vector. Rows are taken in the order of ids, as by whoever writes vectors.
+-- vector. Rows are taken in the order of ids, as by whoever writes vectors. {rows} are the rows as JSON.
 INSERT INTO memory_embedding AS known
   (id, team_id, namespace_id, entry_id, number, text_hash, model, dimensions, due_at, attempts, problem)
 SELECT fresh.id, %s, %s, fresh.entry_id, fresh.number, fresh.text_hash, '', 0, %s, 0, ''
-FROM jsonb_to_recordset(%s::jsonb) AS fresh (id uuid, entry_id uuid, number int, text_hash text)
+FROM jsonb_to_recordset({rows}) AS fresh (id uuid, entry_id uuid, number int, text_hash text)
 ORDER BY fresh.entry_id
 ON CONFLICT (entry_id) DO UPDATE SET
   number = EXCLUDED.number, text_hash = EXCLUDED.text_hash,
