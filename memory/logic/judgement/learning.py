@@ -13,6 +13,7 @@ from typing import Any, Final
 from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import NotAdmitted
 from memory.core.provider import NamespaceStore, utc_now
+from memory.core.recall.selection import is_former
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
 from memory.core.scopes import parse_tier
 from memory.logic.entries.ingress import get_origin, screen_params
@@ -42,7 +43,11 @@ def propose_for_store(
 ) -> Proposal:
     """Propose what the turn does to the entries of a namespace."""
     queries = build_queries(namespace, turn.message, turn.clauses)
-    return turn.propose(find_related(store, queries, turn.clauses, find_of_others))
+
+    def recall_each(queries: Sequence[MemoryQuery]) -> list[list[MemoryEntry]]:
+        return [store.recall(query) for query in queries]
+
+    return turn.propose(find_related(recall_each, queries, turn.clauses, find_of_others))
 
 
 def build_fact_metadata(
@@ -154,7 +159,14 @@ class Learner(ABC):
     def _retire_each(
         self, targets: Iterable[MemoryEntry], successor: str
     ) -> tuple[MemoryEntry, ...]:
-        return tuple(self._retire(target, successor) for target in targets)
+        """Let the targets end, and return them. Those that a step before its repetition let end stay as they are."""
+        return tuple(
+            target if self._has_ended(target, successor) else self._retire(target, successor)
+            for target in targets
+        )
+
+    def _has_ended(self, target: MemoryEntry, successor: str) -> bool:
+        return target.replaced_by == successor and is_former(target, self.now())
 
     @abstractmethod
     def _find(self, ids: Sequence[str]) -> list[MemoryEntry]:

@@ -1,7 +1,7 @@
 """The operations say what is to be done to memory after a turn: one for each thing that the person said."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -33,12 +33,14 @@ class KnownFact:
 class RelatedFacts:
     """Lists what a turn may speak of: known facts, and the ids of what was stored last.
 
-    ``compared_texts`` are those of further facts, which its statements are compared with when they are stored.
+    ``compared_texts`` are those of further facts, which its statements are compared with when they are stored. ``entries``
+    are the entries of all these, by id, as they were read.
     """
 
     facts: Sequence[KnownFact] = ()
     latest: Sequence[str] = ()
     compared_texts: Sequence[str] = ()
+    entries: Mapping[str, MemoryEntry] = field(default_factory=dict)
 
 
 NOTHING_RELATED: Final = RelatedFacts()

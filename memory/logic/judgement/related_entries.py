@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 from typing import Final
 
-from memory.core.provider import NamespaceStore
 from memory.core.records import MemoryEntry, MemoryQuery, PromptUse
 from memory.logic.entries.texts import get_single_text, list_texts
 from memory.logic.judgement.operations import KnownFact, RelatedFacts
@@ -22,6 +21,9 @@ MAX_COMPARED: Final = 40  # the newest facts, which a statement may contradict
 MAX_COMPARED_LENGTH: Final = 300
 MAX_QUERY_LENGTH: Final = 2_000
 
+# Returns the result of each query.
+RecallEach = Callable[[Sequence[MemoryQuery]], list[list[MemoryEntry]]]
+
 # Returns the ids of the entries that somebody else than the person of the turn told a memory which people share.
 FindOfOthers = Callable[[Sequence[MemoryEntry]], Collection[str]]
 
@@ -29,14 +31,18 @@ FindOfOthers = Callable[[Sequence[MemoryEntry]], Collection[str]]
 def build_queries(namespace: str, message: str, clauses: Sequence[Clause]) -> list[MemoryQuery]:
     """Return the queries whose hits a turn is compared with. The first one needs the embedding of its text.
 
-    The newest facts come last, for a turn without a word of what it changes, and for what it may contradict.
+    The newest facts are for a turn without a word of what it changes, and for what it may contradict. If it asks to forget
+    something, the newest entries come last.
     """
     newest_count = MAX_COMPARED if any(map(may_contradict, clauses)) else MAX_RELATED
     queries = [MemoryQuery(namespace, query_text=message[:MAX_QUERY_LENGTH], top_k=MAX_RELATED)]
     if attributes := sorted({str(clause.attribute) for clause in clauses}):
         condition = {ATTRIBUTE: {"$in": attributes}}
         queries.append(MemoryQuery(namespace, filter=condition, top_k=MAX_RELATED))
-    return [*queries, MemoryQuery(namespace, filter={"category": "fact"}, top_k=newest_count)]
+    queries.append(MemoryQuery(namespace, filter={"category": "fact"}, top_k=newest_count))
+    if any(clause.is_forget for clause in clauses):
+        queries.append(MemoryQuery(namespace, top_k=MAX_LATEST))
+    return queries
 
 
 def find_of_nobody_else(entries: Sequence[MemoryEntry]) -> frozenset[str]:
@@ -45,17 +51,18 @@ def find_of_nobody_else(entries: Sequence[MemoryEntry]) -> frozenset[str]:
 
 
 def find_related(
-    store: NamespaceStore,
+    recall_each: RecallEach,
     queries: Sequence[MemoryQuery],
     clauses: Sequence[Clause],
     find_of_others: FindOfOthers = find_of_nobody_else,
 ) -> RelatedFacts:
     """Return the facts that the queries find and, if the turn asks to forget something, the ids of what was stored last."""
-    results = [store.recall(query) for query in queries]
-    facts = _collect_facts(chain(*(hits[:MAX_RELATED] for hits in results)), find_of_others)
+    results = recall_each(queries)
+    entries = {entry.id: entry for entry in chain(*results)}
     is_forget = any(clause.is_forget for clause in clauses)
-    latest = _find_latest(store, queries[0].namespace, find_of_others) if is_forget else []
-    return RelatedFacts(facts, latest, _list_compared_texts(results[-1], clauses))
+    latest = _list_latest(results.pop(), find_of_others) if is_forget else []
+    facts = _collect_facts(chain(*(hits[:MAX_RELATED] for hits in results)), find_of_others)
+    return RelatedFacts(facts, latest, _list_compared_texts(results[-1], clauses), entries)
 
 
 def _list_compared_texts(facts: Sequence[MemoryEntry], clauses: Sequence[Clause]) -> list[str]:
@@ -84,9 +91,8 @@ def _collect_facts(hits: Iterable[MemoryEntry], find_of_others: FindOfOthers) ->
     ]
 
 
-def _find_latest(store: NamespaceStore, namespace: str, find_of_others: FindOfOthers) -> list[str]:
-    """Return the ids of the entries that the person's latest run stored: what "don't remember that" means."""
-    entries = store.recall(MemoryQuery(namespace, top_k=MAX_LATEST))
+def _list_latest(entries: Sequence[MemoryEntry], find_of_others: FindOfOthers) -> list[str]:
+    """Return the ids of those of the newest entries that the person's latest run stored: what "don't remember that" means."""
     of_others = find_of_others(entries)
     newest = [entry for entry in entries if entry.id not in of_others]
     if not newest or not newest[0].source.run_id:

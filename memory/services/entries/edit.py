@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -111,6 +112,40 @@ def _edit(
         entry, before = rows.write(namespace, params, context, access.policy, state)
         access.detail.update(entry=str(entry.pk), before=before, after=entry.revision, keys=1)
         return rows.build_entry(entry, namespace.text)
+
+
+@retry_on_conflict
+def retire_entry(
+    caller: MemoryCaller,
+    entry: MemoryEntry,
+    *,
+    successor: str,
+    moment: datetime,
+    reason: str = "",
+    lookup: NamespaceLookup | None = None,
+) -> MemoryEntry:
+    """Let an entry end at the moment, because its successor, which was just stored, takes its place; return it as it is now.
+
+    Without a successor it just ends. Raise RevisionConflict if it isn't any more as it was read.
+    """
+    with open_namespace(
+        caller, "write", "memory.edited", namespace=entry.namespace, lookup=lookup
+    ) as access:
+        context = access.build_context(Operation.EDIT, reason)
+        if not successor:  # whoever stored that has locked the namespace
+            access.claim_to_write(entry.key, context)
+        revision = rows.retire(entry, context, valid_until=moment, replaced_by=successor)
+        if revision is None:
+            raise RevisionConflict(_("The entry was changed in the meantime."))
+        detail = {"key": hash_key(entry.key), "before": entry.revision, "after": revision}
+        access.detail.update(entry=entry.id, keys=1, **detail)
+        return replace(
+            entry,
+            valid_until=moment,
+            replaced_by=successor,
+            revision=revision,
+            updated_at=context.at,
+        )
 
 
 def check_revision(entry: Entry, if_revision: int) -> None:

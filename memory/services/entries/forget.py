@@ -11,11 +11,12 @@ from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.filters import parse_filter
 from memory.core.identifiers import normalize_key
-from memory.core.records import Json, MemoryQuery
-from memory.models import Change, Entry
+from memory.core.records import Json, MemoryEntry, MemoryQuery
+from memory.models import Change, Entry, Namespace
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import apply_filter
+from memory.services.entries.edit import RevisionConflict
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import get_shared_namespace, hash_key, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess, NamespaceLookup
@@ -74,24 +75,39 @@ def forget_many(
     caller: MemoryCaller,
     *,
     entry_ids: Sequence[UUID | str],
-    namespace: str | None = None,
     reason: str = "",
-    lookup: NamespaceLookup | None = None,
 ) -> ForgetResult:
-    """Forget entries of one namespace by id, all or none. Raise NotFound if one is missing or forgotten already.
-
-    Without a ``namespace`` it is looked up.
-    """
+    """Forget entries of one namespace by id, all or none. Raise NotFound if one is missing or forgotten already."""
     check_entry_count(entry_ids)
-    text = namespace or get_shared_namespace(caller, entry_ids)
+    text = get_shared_namespace(caller, entry_ids)
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
-    with open_namespace(
-        caller, "forget", "memory.forgotten", namespace=text, lookup=lookup
-    ) as access:
+    with open_namespace(caller, "forget", "memory.forgotten", namespace=text) as access:
         forgotten = forget_selected(access, lambda query: query.filter(pk__in=ids), reason)
         if forgotten.count != len(ids):
             raise NotFound(_("Memory not found. It may have been forgotten already."))
         return forgotten
+
+
+@retry_on_conflict
+def forget_entries(
+    caller: MemoryCaller,
+    entries: Sequence[MemoryEntry],
+    *,
+    reason: str = "",
+    lookup: NamespaceLookup | None = None,
+) -> None:
+    """Forget entries of one namespace, all or none. Raise RevisionConflict if one isn't any more as it was read."""
+    with open_namespace(
+        caller, "forget", "memory.forgotten", namespace=entries[0].namespace, lookup=lookup
+    ) as access:
+        context = access.build_context(
+            Operation.FORGET, reason, change_id=_build_step_change_id(access)
+        )
+        namespace = access.target.row
+        selected = rows.lock_unchanged(namespace, entries, context) if namespace else []
+        if namespace is None or len(selected) < len(entries):
+            raise RevisionConflict(_("Memory not found. It may have been forgotten already."))
+        _forget(access, namespace, selected, context)
 
 
 @retry_on_conflict
@@ -141,14 +157,24 @@ def forget_selected(
         return ForgetResult(0, None)
     rows.expire(namespace, access.now)
     selected = list(select(rows.find_living(namespace)).order_by("id"))
+    context = access.build_context(
+        Operation.FORGET, reason, change_id=_build_step_change_id(access)
+    )
+    return _forget(access, namespace, selected, context)
+
+
+def _forget(
+    access: NamespaceAccess,
+    namespace: Namespace,
+    selected: Sequence[Entry],
+    context: rows.WriteContext,
+) -> ForgetResult:
     access.detail.update(keys=len(selected), entries=[str(entry.pk) for entry in selected[:50]])
     if not selected:
         return ForgetResult(0, None)
-    change_id, count = _build_step_change_id(access), len(selected)
-    change = access.record_change(namespace, Operation.FORGET, count, reason, change_id=change_id)
-    access.detail["change"] = str(change.pk)
-    rows.forget(namespace, selected, access.build_context(Operation.FORGET, reason, change.pk))
-    return ForgetResult(count, change.pk)
+    access.detail["change"] = str(context.change_id)
+    rows.forget(namespace, selected, context, is_change=True)
+    return ForgetResult(len(selected), context.change_id)
 
 
 def _build_step_change_id(access: NamespaceAccess) -> UUID | None:

@@ -4,6 +4,7 @@ The operations of a turn are one transaction: a worker that is killed between th
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -26,8 +27,8 @@ from memory.logic.judgement.operations import (
 )
 from memory.logic.judgement.related_entries import build_queries, find_related
 from memory.providers.postgres import rows
-from memory.services.entries.edit import edit_entry
-from memory.services.entries.forget import forget_many
+from memory.services.entries.edit import RevisionConflict, retire_entry
+from memory.services.entries.forget import forget_entries
 from memory.services.entries.remember import remember
 from memory.services.entries.speakers import find_of_others
 from memory.services.gateway.caller import MemoryCaller
@@ -37,6 +38,7 @@ from memory.services.recall.recall import embed_for, open_embedded, open_for_que
 from memory.services.review.contradicting import propose_contradictions
 
 
+MAX_ATTEMPTS: Final = 3  # of a turn, if somebody changes what it was judged by
 REPLACED: Final = "replaced by a newer fact"
 ENDED: Final = "no longer so"
 FORGOTTEN: Final = "asked to forget"
@@ -55,14 +57,25 @@ def propose_facts(caller: MemoryCaller, *, scope: str, turn: Turn) -> Proposal:
     return turn.propose(related)
 
 
-@retry_on_conflict
 def learn_turn(
     caller: MemoryCaller, *, scope: str, turn: Turn, request: LearnRequest, decide: Decide
 ) -> tuple[Proposal, list[LearnedChange]]:
     """Propose what the turn does, and perform the operations that are decided, in one transaction.
 
-    All that is compared is read and judged before the first write, which takes the namespace's lock.
+    All that is compared is read and judged before the first write, which takes the namespace's lock. What somebody changes
+    meanwhile is read and judged again.
     """
+    learn_once = partial(_learn_turn, caller, scope, turn, request, decide)
+    for _attempt in range(MAX_ATTEMPTS - 1):
+        with suppress(RevisionConflict):
+            return learn_once()
+    return learn_once()
+
+
+@retry_on_conflict
+def _learn_turn(
+    caller: MemoryCaller, scope: str, turn: Turn, request: LearnRequest, decide: Decide
+) -> tuple[Proposal, list[LearnedChange]]:
     lookup = _build_lookup(request)
     first, *others = build_queries("", turn.message, turn.clauses)
     first, authorized = embed_for(caller, first, scope=scope)
@@ -72,9 +85,10 @@ def learn_turn(
             query,
         ):
             related = _find_related(access, [query, *others], turn)
+            entries = {} if access.external else {**related.entries}
         proposal = turn.propose(related)
         request = replace(request, operations=decide(proposal))
-        return proposal, _perform(caller, scope, request, turn.judge, lookup)
+        return proposal, _perform(caller, scope, request, turn.judge, lookup, entries)
 
 
 def _find_related(
@@ -83,7 +97,7 @@ def _find_related(
     if access.target.row is None:
         return NOTHING_RELATED
     queries = [replace(query, namespace=access.text) for query in queries]
-    return find_related(access.open_store(), queries, turn.clauses, partial(find_of_others, access))
+    return find_related(access.recall_each, queries, turn.clauses, partial(find_of_others, access))
 
 
 @retry_on_conflict
@@ -99,7 +113,7 @@ def learn(caller: MemoryCaller, *, scope: str, request: LearnRequest) -> list[Le
     if judge is not None:  # all at once, before there is a lock
         judge.judge_texts([operation.text for operation in request.operations if operation.text])
     with pausable_tenant([caller.team_id]):
-        return _perform(caller, scope, request, judge, _build_lookup(request))
+        return _perform(caller, scope, request, judge, _build_lookup(request), {})
 
 
 def _perform(
@@ -108,8 +122,11 @@ def _perform(
     request: LearnRequest,
     judge: Judge | None,
     lookup: NamespaceLookup | None,
+    entries: dict[str, MemoryEntry],
 ) -> list[LearnedChange]:
-    learner = _Learner(judge=judge, request=request, caller=caller, scope=scope, lookup=lookup)
+    learner = _Learner(
+        judge=judge, request=request, caller=caller, scope=scope, lookup=lookup, entries=entries
+    )
     changes = learner.learn()
     stored = [change.entry for change in changes if change.entry and change.is_new]
     propose_contradictions(caller, stored, lookup)
@@ -130,9 +147,12 @@ class _Learner(Learner):
     caller: MemoryCaller
     scope: str
     lookup: NamespaceLookup | None
+    entries: dict[str, MemoryEntry]  # that the transaction has read and not changed, by id
 
     def _find(self, ids: Sequence[str]) -> list[MemoryEntry]:
         """Return the targets that are in the namespace of the scope and not forgotten, in their order."""
+        if self.entries.keys() >= {*ids}:
+            return [replace(self.entries[i], score=None, explain={}) for i in ids]
         with open_namespace(
             self.caller, "view", "memory.listed", scope=self.scope, lookup=self.lookup
         ) as access:
@@ -171,22 +191,21 @@ class _Learner(Learner):
         )
 
     def _delete(self, targets: Sequence[MemoryEntry]) -> Sequence[MemoryEntry]:
-        forget_many(
-            self.caller,
-            entry_ids=[entry.id for entry in targets],
-            namespace=targets[0].namespace,
-            reason=FORGOTTEN,
-            lookup=self.lookup,
-        )
+        self._drop(targets)
+        forget_entries(self.caller, targets, reason=FORGOTTEN, lookup=self.lookup)
         return targets
 
     def _retire(self, target: MemoryEntry, successor: str) -> MemoryEntry:
-        return edit_entry(
+        self._drop([target])
+        return retire_entry(
             self.caller,
             target,
+            successor=successor,
+            moment=self.now(),
             reason=REPLACED if successor else ENDED,
             lookup=self.lookup,
-            valid_from=target.valid_from,
-            valid_until=self.now(),
-            replaced_by=successor,
         )
+
+    def _drop(self, targets: Sequence[MemoryEntry]) -> None:
+        for target in targets:
+            self.entries.pop(target.id, None)

@@ -39,7 +39,7 @@ TURNS = [
     ("nothing", (), 0, 0),
     ("a fact", (FACT,), 0, 11),
     ("two facts", (FACT, replace(FACT, text="I live in Lyon.", key="m-2")), 0, 14),
-    ("a change", (replace(FACT, action=Action.REPLACE),), 1, 14),
+    ("a change", (replace(FACT, action=Action.REPLACE),), 1, 13),
     ("an end", (Operation(Action.END),), 1, 8),
 ]
 
@@ -101,9 +101,9 @@ def remember_message(caller: MemoryCaller, message: str) -> list[LearnedChange]:
 
 # What is known is read, compared and changed in one transaction, which begins and ends with three statements.
 MESSAGES = [
-    ("I moved to Oslo.", "replace", 17),
-    ("My name is Tom and I am 34 years old.", "add, add", 18),
-    ("Please forget where I live.", "forget", 22),
+    ("I moved to Oslo.", "replace", 13),
+    ("My name is Tom and I am 34 years old.", "add, add", 15),
+    ("Please forget where I live.", "forget", 12),
 ]
 
 

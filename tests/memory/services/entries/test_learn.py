@@ -1,18 +1,23 @@
 """What a turn does to memory: one transaction, undoable, audited, and never beyond its namespace."""
 
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, MemoryFault
 from memory.core.records import MemoryEntry
 from memory.embedding.judge import find_judge
-from memory.logic.judgement.judge import judge_turn
+from memory.logic.judgement.judge import Proposal, judge_turn
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
-from memory.models import Proposal
+from memory.models import Proposal as ProposalRow
 from memory.services.entries import learn as learning
+from memory.services.entries.edit import edit
+from memory.services.entries.forget import forget
 from memory.services.entries.learn import learn, learn_turn, propose_facts
 from memory.services.entries.remember import remember
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
@@ -158,7 +163,7 @@ def test_turn_that_fails_half_way_changes_nothing(
     def fail(*arguments: object, **named: object) -> MemoryEntry:
         raise AccessDenied("no")
 
-    monkeypatch.setattr(learning, "edit_entry", fail)
+    monkeypatch.setattr(learning, "retire_entry", fail)
     with pytest.raises(MemoryFault):
         do(mia, Operation(Action.REPLACE, "I live in Lyon.", (berlin.id,), key="m-1"))
 
@@ -175,7 +180,7 @@ def test_message_that_fails_half_way_leaves_no_trace(
     def fail(*arguments: object, **more: object) -> None:
         raise RuntimeError("killed")
 
-    monkeypatch.setattr(learning, "edit_entry", fail)
+    monkeypatch.setattr(learning, "retire_entry", fail)
     turn = judge_turn(find_judge(), "My name is Mia, and I moved to Lyon.")
     request = LearnRequest((), {}, "long_term", None)
 
@@ -214,7 +219,56 @@ def test_repeated_step_changes_nothing_more(mia: MemoryCaller):
     assert first.entry is not None
     assert again.entry is not None
     assert (again.entry.id, again.entry.revision, again.is_new) == (first.entry.id, 1, True)
+    assert again.ended == first.ended
     assert holding(mia) == ["I live in Lyon."]
+
+
+# What somebody does to the fact that the turn was judged by, before the turn is written.
+MEANWHILE = [
+    ("forgets it", lambda caller, entry: forget(caller, entry_id=entry.id), ()),
+    (
+        "moves it",
+        lambda caller, entry: edit(
+            caller, entry_id=entry.id, if_revision=1, value="I live in Rome."
+        ),
+        ("I live in Rome.",),
+    ),
+]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("message", ["I moved to Lyon.", "Please forget where I live."])
+@pytest.mark.parametrize(("what", "act", "targets"), MEANWHILE)
+def test_turn_is_judged_again_if_what_it_was_judged_by_is_changed(
+    mia: MemoryCaller,
+    cast: Cast,
+    settings: Any,
+    message: str,
+    what: str,
+    act: Callable[[MemoryCaller, MemoryEntry], object],
+    targets: Sequence[str],
+) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+    berlin = store(mia, "I live in Berlin.")
+    request = LearnRequest((), {}, "long_term", None)
+    attempts: list[Proposal] = []
+
+    def decide(proposal: Proposal) -> list[Operation]:
+        attempts.append(proposal)
+        if len(attempts) == 1:
+            with ThreadPoolExecutor(1) as pool:  # another session
+                pool.submit(act_elsewhere).result()
+        return [replace(each, key="m-1" if each.text else "") for each in proposal.operations]
+
+    def act_elsewhere() -> None:
+        act(at_door(cast.alice), berlin)
+        connection.close()
+
+    turn = judge_turn(find_judge(), message)
+    _proposal, changes = learn_turn(mia, scope="user", turn=turn, request=request, decide=decide)
+
+    retired = [entry.value for each in changes for entry in (*each.ended, *each.forgotten)]
+    assert (len(attempts), tuple(retired)) == (2, targets)
 
 
 def test_run_that_replaced_a_fact_can_be_undone(mia: MemoryCaller, cast: Cast):
@@ -275,4 +329,4 @@ def test_who_moves_in_a_group_moves_nobody_else(cast: Cast, settings: Any) -> No
     assert [entry.value for entry in moved.ended] == ["I live in Berlin."]
     assert [entry.value for entry in forgot.forgotten] == ["I live in Rome."]
     with tenant([cast.team_a.pk]):
-        assert not Proposal.objects.unscoped().exists()
+        assert not ProposalRow.objects.unscoped().exists()
