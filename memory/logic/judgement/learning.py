@@ -112,7 +112,16 @@ class Learner(ABC):
     now: Callable[[], datetime] = utc_now
 
     def learn(self) -> list[LearnedChange]:
+        self._judge_ahead()
         return [self._perform(operation) for operation in self.request.operations]
+
+    def _judge_ahead(self) -> None:
+        """Judge what is left of the targets before the first of several operations writes, which may take a lock."""
+        if len(self.request.operations) > 1:
+            for operation in self.request.operations:
+                if operation.action is Action.FORGET and operation.targets:
+                    targets = self._find(operation.targets)
+                    list_remaining(self.judge, operation.evidence, targets, self.now())
 
     def _perform(self, operation: Operation) -> LearnedChange:
         targets = self._find(operation.targets) if operation.targets else []

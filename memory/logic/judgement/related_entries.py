@@ -34,15 +34,20 @@ def build_queries(namespace: str, message: str, clauses: Sequence[Clause]) -> li
     The newest facts are for a turn without a word of what it changes, and for what it may contradict. If it asks to forget
     something, the newest entries come last.
     """
-    newest_count = MAX_COMPARED if any(map(may_contradict, clauses)) else MAX_RELATED
     queries = [MemoryQuery(namespace, query_text=message[:MAX_QUERY_LENGTH], top_k=MAX_RELATED)]
     if attributes := sorted({str(clause.attribute) for clause in clauses}):
         condition = {ATTRIBUTE: {"$in": attributes}}
         queries.append(MemoryQuery(namespace, filter=condition, top_k=MAX_RELATED))
-    queries.append(MemoryQuery(namespace, filter={"category": "fact"}, top_k=newest_count))
+    queries.append(build_fact_query(namespace, clauses))
     if any(clause.is_forget for clause in clauses):
         queries.append(MemoryQuery(namespace, top_k=MAX_LATEST))
     return queries
+
+
+def build_fact_query(namespace: str, clauses: Sequence[Clause]) -> MemoryQuery:
+    """Return the query for the newest facts: more of them if a clause may contradict one."""
+    count = MAX_COMPARED if any(map(may_contradict, clauses)) else MAX_RELATED
+    return MemoryQuery(namespace, filter={"category": "fact"}, top_k=count)
 
 
 def find_of_nobody_else(entries: Sequence[MemoryEntry]) -> frozenset[str]:
@@ -62,10 +67,10 @@ def find_related(
     is_forget = any(clause.is_forget for clause in clauses)
     latest = _list_latest(results.pop(), find_of_others) if is_forget else []
     facts = _collect_facts(chain(*(hits[:MAX_RELATED] for hits in results)), find_of_others)
-    return RelatedFacts(facts, latest, _list_compared_texts(results[-1], clauses), entries)
+    return RelatedFacts(facts, latest, list_compared_texts(results[-1], clauses), entries)
 
 
-def _list_compared_texts(facts: Sequence[MemoryEntry], clauses: Sequence[Clause]) -> list[str]:
+def list_compared_texts(facts: Sequence[MemoryEntry], clauses: Sequence[Clause]) -> list[str]:
     """Return the texts of the facts that a statement of the clauses may contradict: of its attribute, or of unknown ones."""
     attributes = {str(clause.attribute) for clause in clauses if may_contradict(clause)}
     texts = [

@@ -25,7 +25,14 @@ from memory.logic.judgement.operations import (
     LearnRequest,
     RelatedFacts,
 )
-from memory.logic.judgement.related_entries import build_queries, find_related
+from memory.logic.judgement.related_entries import (
+    build_fact_query,
+    build_queries,
+    find_related,
+    list_compared_texts,
+)
+from memory.logic.judgement.relating import may_contradict
+from memory.logic.judgement.turns import Clause
 from memory.providers.postgres import rows
 from memory.services.entries.edit import RevisionConflict, retire_entry
 from memory.services.entries.forget import forget_entries
@@ -109,11 +116,27 @@ def learn(caller: MemoryCaller, *, scope: str, request: LearnRequest) -> list[Le
     """
     if not request.operations:
         return []
-    judge = find_judge()
-    if judge is not None:  # all at once, before there is a lock
-        judge.judge_texts([operation.text for operation in request.operations if operation.text])
+    judge, lookup = find_judge(), _build_lookup(request)
+    texts = [operation.text for operation in request.operations if operation.text]
+    clauses = judge.judge_texts(texts) if judge else []
     with pausable_tenant([caller.team_id]):
-        return _perform(caller, scope, request, judge, _build_lookup(request), {})
+        if judge and any(map(may_contradict, clauses)):
+            _judge_compared(caller, scope, clauses, judge, lookup)
+        return _perform(caller, scope, request, judge, lookup, {})
+
+
+def _judge_compared(
+    caller: MemoryCaller,
+    scope: str,
+    clauses: Sequence[Clause],
+    judge: Judge,
+    lookup: NamespaceLookup | None,
+) -> None:
+    """Judge the facts that the clauses may contradict: once these are stored, others wait for the namespace's lock."""
+    with open_namespace(caller, "view", "memory.recalled", scope=scope, lookup=lookup) as access:
+        if access.target.row is not None and access.external is None:
+            facts = access.open_store().recall(build_fact_query(access.text, clauses))
+            judge.judge_texts(list_compared_texts(facts, clauses))
 
 
 def _perform(

@@ -4,7 +4,7 @@ Nothing is decided here: both entries stay as they are until a person chooses.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Final
@@ -155,32 +155,36 @@ def _propose(
         facts = _list_facts(row, MAX_COMPARED + 1) if row else []
         holding_ids = {fact.id for fact in facts}
         entries = [entry for entry in entries if entry.id in holding_ids]
-        candidates = _leave_out_others(caller, namespace, facts) if entries else []
     contradictions = [
         contradiction
         for entry in entries
-        for contradiction in _find_contradictions(
-            entry, [c for c in candidates if c.id != entry.id]
-        )
+        for contradiction in _find_contradictions(entry, [c for c in facts if c.id != entry.id])
     ]
-    return _save(caller, namespace, contradictions, lookup)
+    own = _leave_out_others(caller, namespace, contradictions, {entry.id for entry in entries})
+    return _save(caller, namespace, own, lookup)
 
 
 def _leave_out_others(
-    caller: MemoryCaller, namespace: str, candidates: Sequence[MemoryEntry]
-) -> Sequence[MemoryEntry]:
+    caller: MemoryCaller,
+    namespace: str,
+    contradictions: Sequence[Contradiction],
+    stored_ids: Collection[str],
+) -> Sequence[Contradiction]:
     """Leave out what others said about themselves in memory that people share: two people live in two towns."""
-    judge = find_judge()
+    judge = find_judge() if contradictions else None
     if judge is None or parse_namespace(namespace).seen_by is SeenBy.PERSON:
-        return candidates
+        return contradictions
+    entries = {each.id: each for c in contradictions for each in (c.older, c.newer)}
+    candidates = [each for each in entries.values() if each.id not in stored_ids]
     person = str(caller.identity.get("user_id") or "")
-    of_others = list_of_others(caller.team_id, person, candidates)
+    with reading([caller.team_id]):
+        of_others = list_of_others(caller.team_id, person, candidates)
     facts = [
         KnownFact(each.id, get_single_text(each.value) or "", is_of_other=each.id in of_others)
         for each in candidates
     ]
-    comparable = {fact.id for fact in judge.select_comparable(facts)}
-    return [each for each in candidates if each.id in comparable]
+    comparable = {*stored_ids, *(fact.id for fact in judge.select_comparable(facts))}
+    return [c for c in contradictions if {c.older.id, c.newer.id} <= comparable]
 
 
 def _save(

@@ -125,15 +125,11 @@ def test_message_asks_the_database_in_one_transaction(
     assert [statements.count(word) for word in ("BEGIN", "COMMIT")] == [1, 1]
 
 
-def test_write_of_a_turn_encodes_nothing_under_its_lock(
-    cast: Cast, encoding: CountingEncoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    caller = in_run(cast.alice)
-    facts = [f"I play the flute on day {number}." for number in range(30)]
-    for number, fact in enumerate(facts):  # a program stores them, which gives them no attribute
-        services.remember(caller, scope="user", key=f"k{number}", value=fact)
-    services.recall(caller, scope="user", query_text="Hello")  # which prepares the search
-    encoding.texts.clear()
+@pytest.fixture
+def texts_before_locks(
+    encoding: CountingEncoder, monkeypatch: pytest.MonkeyPatch
+) -> list[list[str]]:
+    """Lists, for each lock of a namespace, what had been encoded before it."""
     before: list[list[str]] = []
 
     def lock(*arguments: Any) -> Any:
@@ -142,12 +138,55 @@ def test_write_of_a_turn_encodes_nothing_under_its_lock(
 
     claim_to_write = rows.claim_to_write
     monkeypatch.setattr(rows, "claim_to_write", lock)
+    return before
+
+
+def store_facts(caller: MemoryCaller, encoding: CountingEncoder) -> list[str]:
+    """Store facts as a program does, which gives them no attribute."""
+    facts = [f"I play the flute on day {number}." for number in range(30)]
+    for number, fact in enumerate(facts):
+        services.remember(caller, scope="user", key=f"k{number}", value=fact)
+    services.recall(caller, scope="user", query_text="Hello")  # which prepares the search
+    encoding.texts.clear()
+    return facts
+
+
+def test_write_of_a_turn_encodes_nothing_under_its_lock(
+    cast: Cast, encoding: CountingEncoder, texts_before_locks: list[list[str]]
+) -> None:
+    caller = in_run(cast.alice)
+    facts = store_facts(caller, encoding)
+    texts_before_locks.clear()
 
     remember_message(caller, "I live in Lyon.")
     remember_message(caller, "I live in Oslo.")
 
-    assert sorted(before[0]) == sorted([*facts, "I live in Lyon."])
-    assert before[-1] == encoding.texts == [*before[0], "I live in Oslo."]
+    assert sorted(texts_before_locks[0]) == sorted([*facts, "I live in Lyon."])
+    assert texts_before_locks[-1] == encoding.texts == [*texts_before_locks[0], "I live in Oslo."]
+
+
+def test_write_of_what_a_model_words_encodes_nothing_under_its_lock(
+    cast: Cast, encoding: CountingEncoder, texts_before_locks: list[list[str]]
+) -> None:
+    caller = in_run(cast.alice)
+    facts = store_facts(caller, encoding)
+    several = services.remember(
+        caller, scope="user", key="several", value="I like tea, and I have two cats."
+    )
+    operations = (
+        Operation(Action.ADD, "I live in Lyon.", key="m-1"),
+        Operation(Action.FORGET, targets=(several.id,), evidence="Forget that I have cats."),
+    )
+    request = LearnRequest(operations, {}, "long_term", None)
+    texts_before_locks.clear()
+
+    changes = learn(
+        replace(caller, origin=CallOrigin("r1", "node", "a step")), scope="user", request=request
+    )
+
+    assert [entry.value for entry in changes[1].remaining] == ["I like tea."]
+    assert {*facts, "I live in Lyon.", "Forget that I have cats."} <= {*encoding.texts}
+    assert texts_before_locks[0] == encoding.texts
 
 
 @pytest.mark.parametrize(("what", "act", "most"), COSTS)
