@@ -19,6 +19,8 @@ from memory.models.namespaces import ScopeChoice
 from memory.providers.postgres.newest import fetch_newest
 
 
+MAX_READS = 50
+
 # These scopes have many namespaces, and people usually need the newest.
 TRANSIENT_SCOPES = (ScopeChoice.CONVERSATION, ScopeChoice.RUN)
 
@@ -142,9 +144,9 @@ def find_change(principal: Principal, team_id: UUID, change_id: UUID) -> Change:
     return row
 
 
-def list_reads(entry: Entry, limit: int = 50) -> Sequence[Read]:
+def list_reads(entry: Entry) -> Sequence[Read]:
     """Return the reads of the entry by runs, newest first. The caller has checked the permission."""
-    return list(Read.objects.unscoped().filter(entry=entry).order_by("-at", "-id")[:limit])
+    return list(Read.objects.unscoped().filter(entry=entry).order_by("-at", "-id")[:MAX_READS])
 
 
 def list_categories(namespace: Namespace) -> Sequence[str]:

@@ -1,7 +1,7 @@
 """Carries out uploads of documents with the function that the services register. The rows are the queue."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
@@ -32,9 +32,9 @@ def run_document(team_id: UUID, upload_id: UUID) -> int:
     return 1
 
 
-def sweep_documents(now: datetime | None = None) -> int:
+def sweep_documents() -> int:
     """Carry out the abandoned uploads of every team, and return their number. Safe to run twice, or at the same time."""
-    abandoned = list_abandoned(DocumentUpload, now or timezone.now(), OVERDUE_AFTER, MAX_PER_SWEEP)
+    abandoned = list_abandoned(DocumentUpload, timezone.now(), OVERDUE_AFTER, MAX_PER_SWEEP)
     return run_each(abandoned, lambda pair: run_document(*pair), "document_not_carried_out")
 
 

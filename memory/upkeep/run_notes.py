@@ -4,7 +4,6 @@ The worker clears them when a run ends. A sweep clears them if the worker died, 
 worker had it.
 """
 
-from datetime import datetime
 from uuid import UUID
 
 from django.utils import timezone
@@ -22,7 +21,7 @@ from memory.providers.postgres import rows
 REASON = "the run ended"
 
 
-def clear_run_notes(team_id: UUID, run_id: UUID | str, *, now: datetime | None = None) -> int:
+def clear_run_notes(team_id: UUID, run_id: UUID | str) -> int:
     """Clear the run's notes and return their number. A run without notes leaves no audit entry."""
     text = build_notes_namespace(str(run_id))
     with tenant([team_id]):
@@ -30,7 +29,7 @@ def clear_run_notes(team_id: UUID, run_id: UUID | str, *, now: datetime | None =
         notes = list(rows.find_living(namespace).order_by("id")) if namespace else []
         if not namespace or not notes:
             return 0
-        actor, moment = f"run:{run_id}", now or timezone.now()
+        actor, moment = f"run:{run_id}", timezone.now()
         context = rows.WriteContext(Operation.FORGET, moment, actor, REASON, run_id=str(run_id))
         rows.forget(namespace, notes, context)
         audit.record(

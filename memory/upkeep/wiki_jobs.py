@@ -5,7 +5,7 @@ if a message or a worker is lost, a sweep finds the row.
 """
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
@@ -32,7 +32,7 @@ def register_wiki_worker(worker: WikiWorker) -> None:
     _WORKERS["wiki"] = worker
 
 
-def sweep_wiki_jobs(now: datetime | None = None) -> int:
+def sweep_wiki_jobs() -> int:
     """Carry out the abandoned jobs of every team and return their number. Safe to run twice, or at the same time."""
-    abandoned = list_abandoned(WikiJob, now or timezone.now(), OVERDUE_AFTER, MAX_PER_SWEEP)
+    abandoned = list_abandoned(WikiJob, timezone.now(), OVERDUE_AFTER, MAX_PER_SWEEP)
     return sum(run_wiki_job(team_id, job_id) for team_id, job_id in abandoned)

@@ -195,10 +195,10 @@ def add_score(entry: MemoryEntry, hit: RankedEntry) -> MemoryEntry:
     return replace(entry, score=hit.score, explain=hit.explain)
 
 
-def get_category(metadata: Mapping[str, Json], default: str = "fact") -> str:
-    """Return the category that the author wrote into the metadata, or the default."""
+def get_category(metadata: Mapping[str, Json]) -> str:
+    """Return the category that the author wrote into the metadata, or that of facts."""
     category = metadata.get("category")
-    return category if isinstance(category, str) and _CATEGORY.fullmatch(category) else default
+    return category if isinstance(category, str) and _CATEGORY.fullmatch(category) else "fact"
 
 
 def build_text_similarity(text: str) -> Callable[[str], float]:

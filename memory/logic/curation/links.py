@@ -12,6 +12,7 @@ from memory.logic.entries.texts import list_texts
 
 
 _MIN_SHARED = 2
+_MIN_WEIGHT = 0.25
 _COMMON_SHARE = 0.5  # a term in more than half of the entries makes no links
 _MAX_ENTRIES = 200  # nor does a term in more entries, because they would have too many pairs
 
@@ -26,9 +27,7 @@ class TermLink:
     terms: tuple[str, ...]
 
 
-def find_term_links(
-    entries: Sequence[MemoryEntry], *, min_weight: float = 0.25, max_per_entry: int = 5
-) -> list[TermLink]:
+def find_term_links(entries: Sequence[MemoryEntry], *, max_per_entry: int = 5) -> list[TermLink]:
     """Return the links, the strongest first. Entries of one run aren't linked, because they belong together anyway."""
     terms = {entry.id: _list_terms(entry) for entry in entries}
     rarity = _compute_rarity(terms)
@@ -39,7 +38,7 @@ def find_term_links(
         link
         for first, second in sorted(_list_candidate_pairs(rare))
         if not (runs[first] and runs[first] == runs[second])
-        and (link := _build_link(first, second, rare, rarity)).weight >= min_weight
+        and (link := _build_link(first, second, rare, rarity)).weight >= _MIN_WEIGHT
         and len(link.terms) >= _MIN_SHARED
     ]
     links.sort(key=lambda link: (-link.weight, link.first_id, link.second_id))

@@ -54,15 +54,15 @@ class Probes:
 
 
 @cache
-def load_probes(path: Path = FILE) -> Probes:
+def load_probes() -> Probes:
     """Read the weights. Raises OSError if the file is missing, and ValueError if it is broken."""
-    with np.load(path, allow_pickle=False) as arrays:
+    with np.load(FILE, allow_pickle=False) as arrays:
         probes = {name: _read_probe(arrays, name) for name in NAMES}
         center = arrays["center"].astype(np.float32)
         return Probes(str(arrays["encoder"]), center, **probes)
 
 
-def save_probes(probes: Probes, path: Path = FILE) -> None:
+def save_probes(probes: Probes) -> None:
     """Write the weights in half precision, which changes no decision."""
     arrays: dict[str, NDArray[np.generic]] = {
         "encoder": np.array(probes.encoder),
@@ -73,7 +73,7 @@ def save_probes(probes: Probes, path: Path = FILE) -> None:
         arrays[f"{name}.labels"] = np.array(probe.labels)
         arrays[f"{name}.weights"] = probe.weights.astype(np.float16)
         arrays[f"{name}.bias"] = probe.bias.astype(np.float16)
-    np.savez_compressed(path, allow_pickle=False, **arrays)
+    np.savez_compressed(FILE, allow_pickle=False, **arrays)
 
 
 def _read_probe(arrays: Mapping[str, NDArray[np.generic]], name: str) -> Probe:

@@ -19,6 +19,7 @@ from memory.logic.review.proposals import SUPERSEDES, ChangeKind, Proposal, Targ
 
 
 _MAX_MERGED = 20
+_MIN_SIMILARITY = 0.6
 
 
 def propose_addition(
@@ -40,16 +41,14 @@ def propose_replacement(contradiction: Contradiction, new_id: NewId, *, author: 
     return Proposal(new_id(), ChangeKind.MERGE, namespace, targets, new, reason, author)
 
 
-def propose_merges(
-    entries: Sequence[MemoryEntry], new_id: NewId, *, author: str, min_similarity: float = 0.6
-) -> list[Proposal]:
+def propose_merges(entries: Sequence[MemoryEntry], new_id: NewId, *, author: str) -> list[Proposal]:
     """Propose merges of similar entries, which were too different to be merged when they were written."""
     proposals = []
     merged_ids: set[str] = set()
     ordered = sorted(entries, key=get_age_key, reverse=True)
     for position, newer in enumerate(ordered):
         others = [] if newer.id in merged_ids else ordered[position + 1 :]
-        similar = _list_similar(newer, others, merged_ids, min_similarity)
+        similar = _list_similar(newer, others, merged_ids)
         if similar:
             merged = [newer, *(entry for entry, _ in similar)]
             merged_ids |= {entry.id for entry in merged}
@@ -79,7 +78,7 @@ def propose_links(
 
 
 def _list_similar(
-    newer: MemoryEntry, older: Sequence[MemoryEntry], merged_ids: set[str], min_similarity: float
+    newer: MemoryEntry, older: Sequence[MemoryEntry], merged_ids: set[str]
 ) -> list[tuple[MemoryEntry, float]]:
     """Return the older entries to merge with the newer one, each with its similarity."""
     similar = [
@@ -87,7 +86,7 @@ def _list_similar(
         for entry in older
         if entry.id not in merged_ids
         and (entry.namespace, entry.category) == (newer.namespace, newer.category)
-        and (score := _measure_similarity(newer, entry)) >= min_similarity
+        and (score := _measure_similarity(newer, entry)) >= _MIN_SIMILARITY
     ]
     return similar[:_MAX_MERGED]
 

@@ -96,13 +96,10 @@ def handle_conversation(
 
 
 @retry_on_conflict
-def load_history(
-    caller: MemoryCaller, *, namespace: str, rules: Mapping[str, Json] | None = None
-) -> HistoryView:
+def load_history(caller: MemoryCaller, *, namespace: str) -> HistoryView:
     """Return the messages, the summary that replaces older ones, and the original texts of the folded ones."""
-    folding = parse_folding(rules or {})
     with _open_conversation(caller, "view", "memory.listed", namespace) as access:
-        view = _build_memory(access, folding).read_view()
+        view = _build_memory(access, parse_folding({})).read_view()
         texts = _load_original_texts(access, view.folds)
         folds = tuple(
             FoldView(fold, tuple(_build_folded_text(line, texts) for line in fold.messages))

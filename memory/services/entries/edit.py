@@ -67,27 +67,20 @@ def edit_entry(
     entry: MemoryEntry,
     *,
     reason: str = "",
-    lookup: NamespaceLookup | None = None,
     **changes: Any,
 ) -> MemoryEntry:
     """Edit an entry as ``edit`` does, if it is still as it was read."""
     read_entry = _ReadEntry(entry.namespace, entry.key, UUID(entry.id), entry.revision)
-    return _edit(caller, read_entry, reason, changes, lookup)
+    return _edit(caller, read_entry, reason, changes)
 
 
 def _edit(
-    caller: MemoryCaller,
-    read_entry: _ReadEntry,
-    reason: str,
-    changes: Mapping[str, Any],
-    lookup: NamespaceLookup | None = None,
+    caller: MemoryCaller, read_entry: _ReadEntry, reason: str, changes: Mapping[str, Any]
 ) -> MemoryEntry:
     changes = {
         name: new for name, new in changes.items() if new is not None or name in EMPTY_FIELDS
     }
-    with open_namespace(
-        caller, "write", "memory.edited", namespace=read_entry.namespace, lookup=lookup
-    ) as access:
+    with open_namespace(caller, "write", "memory.edited", namespace=read_entry.namespace) as access:
         context = access.build_context(Operation.EDIT, reason)
         namespace, state = access.claim_to_write(read_entry.key, context)
         entry = state.entry if state else None

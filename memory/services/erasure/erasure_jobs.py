@@ -28,6 +28,7 @@ from memory.tasks import wake_erasure
 
 log = logging.getLogger(__name__)
 
+MAX_LISTED = 20
 RUNS_KEY = "with_runs"  # in the planned JSON: whether conversations and runs are erased, too
 
 
@@ -113,11 +114,11 @@ def get_erasure(caller: MemoryCaller, erasure_id: UUID) -> Erasure:
     return erasure
 
 
-def list_erasures(caller: MemoryCaller, limit: int = 20) -> list[Erasure]:
+def list_erasures(caller: MemoryCaller) -> list[Erasure]:
     """Return the erasures that the caller ordered or that were about them, newest first."""
     with tenant([caller.team_id]):
         rows = select_visible(caller, Erasure)
-        return list(rows.order_by("-created_at", "-id")[:limit])
+        return list(rows.order_by("-created_at", "-id")[:MAX_LISTED])
 
 
 def carry_out_erasure(team_id: UUID, erasure_id: UUID) -> None:

@@ -47,12 +47,8 @@ class PageView:
 
 
 @retry_on_conflict
-def get_knowledge_base(
-    caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
-) -> KnowledgeBase:
-    with open_namespace(
-        caller, "view", "memory.listed", scope=scope, namespace=namespace
-    ) as access:
+def get_knowledge_base(caller: MemoryCaller, *, namespace: str) -> KnowledgeBase:
+    with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         knowledge_base = load_knowledge_base(access)
         access.detail.update(keys=len(knowledge_base.pages), pages=True)
         return knowledge_base

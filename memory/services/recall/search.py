@@ -75,6 +75,8 @@ ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # arguments of order_by
 }
 
 
+MAX_OF_TIER: Final = 20
+
 _SORT_KEYS: Final[Mapping[Sort, Any]] = {  # key functions for sorted
     Sort.BEST: lambda entry: 0,
     Sort.NEWEST: lambda entry: 0,
@@ -102,13 +104,13 @@ def search_entries(
 
 @retry_on_conflict
 def search_by_tier(
-    caller: MemoryCaller, *, namespace: str, search: EntrySearch, limit: int = 20
+    caller: MemoryCaller, *, namespace: str, search: EntrySearch
 ) -> dict[Tier, EntryPage]:
     """Return the first entries that match of each tier."""
     search = _embed_search(caller, namespace, search)
     with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         pages = {
-            tier: search_page(access, replace(search, tier=str(tier)), limit, 0)
+            tier: search_page(access, replace(search, tier=str(tier)), MAX_OF_TIER, 0)
             for tier in (Tier.QUARANTINE, Tier.WORKING, Tier.LONG_TERM)
         }
         access.detail["keys"] = sum(page.total for page in pages.values())

@@ -67,13 +67,9 @@ class PageImport:
 
 
 @retry_on_conflict
-def export_pages(
-    caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
-) -> bytes:
+def export_pages(caller: MemoryCaller, *, namespace: str) -> bytes:
     """Export all pages of a namespace as an archive. Raise AccessDenied under emergency access."""
-    with open_namespace(
-        caller, "view", "memory.exported", scope=scope, namespace=namespace
-    ) as access:
+    with open_namespace(caller, "view", "memory.exported", namespace=namespace) as access:
         check_can_export(access)
         pages = KnowledgeStore(access.text, access.open_store()).list_pages()
         archive = pack_archive(

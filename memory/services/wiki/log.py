@@ -29,7 +29,7 @@ def read_log(
         return lines
 
 
-def read_log_lines(access: NamespaceAccess, limit: int = MAX_LOG_LINES) -> list[LogLine]:
+def read_log_lines(access: NamespaceAccess) -> list[LogLine]:
     """Return the newest lines of an open namespace, without what is in quarantine."""
     row = access.target.row
     if row is None:
@@ -38,7 +38,7 @@ def read_log_lines(access: NamespaceAccess, limit: int = MAX_LOG_LINES) -> list[
         entry__namespace=row, category__in=(PAGE_CATEGORY, SOURCE_CATEGORY)
     )
     revisions = revisions.exclude(tier=Tier.QUARANTINE).order_by("-at", "-id")
-    return sort_lines(map(_build_line, revisions[: min(limit, MAX_LOG_LINES)]))
+    return sort_lines(map(_build_line, revisions[:MAX_LOG_LINES]))
 
 
 def _build_line(row: Revision) -> LogLine:
