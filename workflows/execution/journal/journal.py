@@ -400,7 +400,7 @@ class DurableJournal:
         offset = self.transcript.add(node, source, text, self._position)
         self.unsaved = True
         self._messages.add_text(self._position, offset, node, source, text)
-        self._outbox.schedule_text()
+        self._outbox.schedule_text(self._messages)
 
     def _end_text(self) -> None:
         """Send the rest of the source's text, which was held back in case a secret began in it."""

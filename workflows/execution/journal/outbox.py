@@ -1,7 +1,7 @@
 """The outgoing bus messages of runs: events in their order, with text at its position between them.
 
-Text waits for more text until 25 ms after the last message, so that a first token leaves at once; a committed event waits up
-to 20 ms for further events. Publishing a message costs the event loop as much as a commit.
+The first text of a run leaves at once. Further text waits for more text until 25 ms after the worker's last message; a
+committed event waits up to 20 ms for further events. Publishing a message costs the event loop as much as a commit.
 """
 
 import asyncio
@@ -39,6 +39,7 @@ class RunMessages:
     last_seq: int  # of the last committed event
     texts: list[PendingText] = field(default_factory=list)
     items: list[str] = field(default_factory=list)
+    has_sent_text: bool = False
 
     def add_text(self, after: int, offset: int, node: str, source: str | None, text: str) -> None:
         """Add text after this event number; it extends the previous text of the same source."""
@@ -59,7 +60,9 @@ class RunMessages:
     def move_texts(self, before: int | None = None) -> None:
         """Move the text before this event number to the items, by default all text that follows committed events."""
         limit = self.last_seq + 1 if before is None else before
-        self.items += [text.to_item() for text in self.texts if text.after < limit]
+        moved = [text.to_item() for text in self.texts if text.after < limit]
+        self.has_sent_text = self.has_sent_text or bool(moved)
+        self.items += moved
         self.texts = [text for text in self.texts if text.after >= limit]
 
 
@@ -73,6 +76,7 @@ class Outbox:
         self._timer_ends = 0.0  # by the loop's clock
         self._sending: asyncio.Task[None] | None = None
         self._ready: list[tuple[str, str]] = []  # channel and message
+        self._is_send_due = False  # as soon as what is being sent has been sent
         self._sent_at = float("-inf")  # by the loop's clock
 
     def open_run(self, run_id: UUID, attempt: int, last_seq: int) -> RunMessages:
@@ -90,11 +94,14 @@ class Outbox:
     async def drain(self) -> None:
         """Send all messages now, and wait until they are sent."""
         self._send()
-        if self._sending is not None:
-            await self._sending
+        while self._sending is not None and not self._sending.done():
+            await self._sending  # after which what waited for it is being sent
 
-    def schedule_text(self) -> None:
-        """Send what there is as soon as the last message is ``TEXT_DELAY`` old."""
+    def schedule_text(self, messages: RunMessages) -> None:
+        """Send what there is as soon as the last message is ``TEXT_DELAY`` old, and a run's first text at once."""
+        if not messages.has_sent_text:
+            self.schedule(0)
+            return
         now = asyncio.get_running_loop().time()
         self.schedule(max(0.0, self._sent_at + TEXT_DELAY - now))
 
@@ -120,7 +127,7 @@ class Outbox:
             self._timer.cancel()
             self._timer = None
         if self._sending is not None and not self._sending.done():
-            self.schedule(TEXT_DELAY)  # one publish at a time, which keeps the order
+            self._is_send_due = True  # one publish at a time, which keeps the order
             return
         for run_id, messages in self._runs.items():
             self._collect(run_id, messages)
@@ -128,3 +135,9 @@ class Outbox:
             ready, self._ready = self._ready, []
             self._sent_at = asyncio.get_running_loop().time()
             self._sending = asyncio.create_task(self._publisher.publish(ready))
+            self._sending.add_done_callback(self._send_what_waited)
+
+    def _send_what_waited(self, _task: "asyncio.Task[None]") -> None:
+        if self._is_send_due:
+            self._is_send_due = False
+            self._send()

@@ -92,19 +92,61 @@ async def test_first_text_leaves_at_once_and_further_text_together(
 
     with movable_time() as clock:
         messages.add_text(0, 0, "n", None, "First")
-        outbox.schedule_text()
+        outbox.schedule_text(messages)
         await run_what_is_due()
         assert bus.items() == [["t", 0, 0, "n", None, "First"]]
 
         for offset, text in ((5, " and"), (9, " more")):
             messages.add_text(0, offset, "n", None, text)
-            outbox.schedule_text()
+            outbox.schedule_text(messages)
         await run_what_is_due()
         assert len(bus.sent) == 1
         clock.let_pass(60)
         await until_async(lambda: len(bus.sent) > 1)
 
     assert bus.items()[1:] == [["t", 0, 5, "n", None, " and more"]]
+
+
+async def test_first_text_of_a_run_leaves_at_once_beside_other_runs_of_the_worker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("workflows.execution.journal.outbox.TEXT_DELAY", 60.0)
+    bus = Bus()
+    outbox = Outbox(bus)  # type: ignore[arg-type]
+    busy, fresh = outbox.open_run(RUN, 1, 0), outbox.open_run(UUID(int=2), 1, 0)
+
+    with movable_time():
+        for offset, messages in ((0, busy), (4, busy), (0, fresh)):
+            messages.add_text(0, offset, "n", None, "text")
+            outbox.schedule_text(messages)
+            await run_what_is_due()
+
+    assert [name for name, _body in bus.sent] == [f"run:{RUN}", f"run:{RUN}", f"run:{UUID(int=2)}"]
+
+
+async def test_what_is_due_while_something_is_sent_leaves_right_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("workflows.execution.journal.outbox.TEXT_DELAY", 60.0)
+    bus, goes_on = Bus(), asyncio.Event()
+
+    async def publish_slowly(messages: list[tuple[str, str]]) -> None:
+        await goes_on.wait()
+        bus.sent += messages
+
+    monkeypatch.setattr(bus, "publish", publish_slowly)
+    outbox = Outbox(bus)  # type: ignore[arg-type]
+    first, second = outbox.open_run(RUN, 1, 0), outbox.open_run(UUID(int=2), 1, 0)
+
+    with movable_time():
+        for messages in (first, second):
+            messages.add_text(0, 0, "n", None, "text")
+            outbox.schedule_text(messages)
+            await run_what_is_due()
+        goes_on.set()
+        await until_async(lambda: len(bus.sent) > 1)
+
+    assert [name for name, _body in bus.sent] == [f"run:{RUN}", f"run:{UUID(int=2)}"]
 
 
 async def run_what_is_due() -> None:
