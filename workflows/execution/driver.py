@@ -266,6 +266,8 @@ class _Attempt:
             self.execution.is_leaving,
         )
         ports = add_reminder(build_ports(self.acting, self.setup, services), self.acting)
+        if self.prepared.plan.begins_with_model:
+            _expect_model(ports)
         children = ChildRuns(claim, self.context.children, is_leaving, self.redactor, spending)
         workflow_tools = WorkflowTools(claim, children)
         tools = MergingTools(
@@ -456,6 +458,14 @@ def _build_final_state(claim: Claim, result: RunResult) -> Mapping[str, Json]:
         if result.is_successful:
             state["answer"] = str(result.outputs.get("answer", ""))
     return state
+
+
+def _expect_model(ports: Ports) -> None:
+    """Look up what the first request to a model needs while the steps before it are executed and committed."""
+    for port in (ports.model, ports.reminder):
+        expect = getattr(port, "expect", None)  # not every port looks something up
+        if expect is not None:
+            expect()
 
 
 async def _fail(execution: RunExecution, context: WorkerContext, fault: EngineFault) -> None:

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from typing import ParamSpec, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 
 from django.db import connections
 
@@ -35,6 +35,36 @@ async def run_once_in_thread(function: Callable[P, T], *args: P.args, **kwargs: 
             connections.close_all()
 
     return await asyncio.get_running_loop().run_in_executor(_get_pool(), run_and_close)
+
+
+class LoadedOnce(Generic[T]):
+    """A value that a function loads in a thread when it is first needed, or that is expected to be needed soon.
+
+    All who need it wait for the same call. After a failure, who needs it next calls again.
+    """
+
+    def __init__(self, load: Callable[[], T]) -> None:
+        self._load = load
+        self._loading: asyncio.Task[T] | None = None
+
+    def expect(self) -> None:
+        """Begin to load it. A failure is told to those who need the value."""
+        self._begin().add_done_callback(_note_failure)
+
+    async def get(self) -> T:
+        return await asyncio.shield(self._begin())  # who is cancelled leaves it to the others
+
+    def _begin(self) -> "asyncio.Task[T]":
+        task = self._loading
+        if task is None or (task.done() and (task.cancelled() or task.exception())):
+            task = self._loading = asyncio.create_task(run_in_thread(self._load))
+        return task
+
+
+def _note_failure(task: "asyncio.Task[T]") -> None:
+    """Look at the failure of a task that nobody may wait for, which asyncio would report as lost."""
+    if not task.cancelled():
+        task.exception()
 
 
 @cache

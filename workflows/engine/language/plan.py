@@ -126,6 +126,12 @@ class Plan:
         )
 
     @property
+    def begins_with_model(self) -> bool:
+        """Return whether a node that follows the first one streams what a model answers."""
+        edges = self.nodes[self.root].outgoing
+        return any(self.nodes[edge.target].kind.streams for edge in edges)
+
+    @property
     def waits_for_people(self) -> bool:
         """Return whether a node of this scope, or of one inside it, waits for a person."""
         return any(

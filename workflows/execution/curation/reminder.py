@@ -4,10 +4,10 @@ The setting ``auto_memory`` turns this on. A prompt gets no reminder if its node
 is unavailable.
 """
 
-import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from django.db import DatabaseError
 
@@ -16,7 +16,7 @@ from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Json
 from workflows.engine.ports import MemoryPort, Message, Origin, Ports, Reminder
 from workflows.execution.claims import Claim
-from workflows.execution.threads import run_in_thread
+from workflows.execution.threads import LoadedOnce
 
 
 log = logging.getLogger(__name__)
@@ -37,15 +37,19 @@ class RunReminder:
 
     def __init__(self, memory: MemoryPort, claim: Claim) -> None:
         self._memory, self._claim = memory, claim
-        self._rule: memory_app.LearningRule | None = None
-        self._lock = asyncio.Lock()
+        app_id = str(claim.row["workflow_id"])
+        self._rule = LoadedOnce(partial(memory_app.get_learning_rule, claim.team_id, app_id))
+
+    def expect(self) -> None:
+        """Begin to read the application's rule, because a prompt is built soon."""
+        self._rule.expect()
 
     async def remind(
         self, messages: Sequence[Message], origin: Origin, *, without_lessons: bool = False
     ) -> Reminder | None:
         """Return the memories for a prompt, or None without any. An error of the memory is only logged."""
         try:
-            rule = await self._load_rule()
+            rule = await self._rule.get()
             if not rule.auto_memory:
                 return None
             question = extract_question(self._claim.row, messages)
@@ -63,13 +67,6 @@ class RunReminder:
             return None
         is_worth_showing = bool(hits) or getattr(hits, "withheld", None)
         return Reminder(rule.scope, question, hits) if is_worth_showing else None
-
-    async def _load_rule(self) -> "memory_app.LearningRule":
-        async with self._lock:
-            if self._rule is None:
-                team_id, app_id = self._claim.team_id, str(self._claim.row["workflow_id"])
-                self._rule = await run_in_thread(memory_app.get_learning_rule, team_id, app_id)
-            return self._rule
 
 
 def extract_question(row: Mapping[str, Json], messages: Sequence[Message] = ()) -> str:

@@ -50,7 +50,7 @@ from workflows.execution.ports.http import GuardedHttp
 from workflows.execution.ports.published_versions import Approval
 from workflows.execution.ports.stored_secrets import StoredSecrets
 from workflows.execution.run_setup import NO_SETUP, Setup
-from workflows.execution.threads import run_in_thread
+from workflows.execution.threads import LoadedOnce, run_in_thread
 from workflows.models import DryRunChange
 from workflows.sandbox.code_pool import CodePool
 from workflows.sandbox.documents.extractor import DocumentPool
@@ -232,35 +232,33 @@ def build_identity(run_id: UUID, team_id: UUID, row: Mapping[str, Json]) -> Mapp
 
 
 class LazyModels:
-    """Implements ``engine.ports.ModelPort``: resolves the team's providers on the first request."""
+    """Implements ``engine.ports.ModelPort``: resolves the team's providers on the first request, or when it is announced."""
 
     def __init__(self, resolve: Callable[[], ModelPort]) -> None:
-        self._resolve = resolve
-        self._port: ModelPort | None = None
+        self._port = LoadedOnce(resolve)
+
+    def expect(self) -> None:
+        """Begin to look the providers up, because a request comes soon."""
+        self._port.expect()
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        port = await self._get_port()
+        port = await self._port.get()
         async for chunk in port.stream(request):
             yield chunk
 
     async def rerank(self, request: RerankRequest) -> RerankResult:
-        port: object = await self._get_port()
+        port: object = await self._port.get()
         if not isinstance(port, RerankPort):
             raise RerankUnavailable
         return await port.rerank(request)
 
     async def estimate(self, request: ModelRequest) -> Usage | None:
-        port: object = await self._get_port()
+        port: object = await self._port.get()
         return await port.estimate(request) if isinstance(port, EstimatePort) else None
 
     async def is_offline(self, request: ModelRequest) -> bool:
-        port: object = await self._get_port()
+        port: object = await self._port.get()
         return isinstance(port, OfflinePort) and await port.is_offline(request)
-
-    async def _get_port(self) -> ModelPort:
-        if self._port is None:
-            self._port = await run_in_thread(self._resolve)
-        return self._port
 
 
 def _parse_id(row: Mapping[str, Json], column: str) -> UUID | None:
