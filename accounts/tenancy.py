@@ -74,6 +74,17 @@ def reading(team_ids: Iterable[UUID]) -> Iterator[None]:
 
     There it has no savepoint: after an error of the database, the transaction around it can't go on.
     """
+    with joined_tenant(team_ids):
+        yield
+
+
+@contextmanager
+def joined_tenant(team_ids: Iterable[UUID]) -> Iterator[None]:
+    """Show only these teams' rows for a block whose changes are kept or taken back with those of the block around it.
+
+    Where they alone are visible already, it costs nothing. There it has no savepoint, so that whoever catches an error of
+    the block and goes on keeps what it had changed.
+    """
     connection = connections[DEFAULT_DB_ALIAS]
     value = _write_team_ids(team_ids)
     if connection.in_atomic_block and value == _read_current_setting(

@@ -15,7 +15,7 @@ from workflows import selectors
 from workflows.engine.language.document import Json
 from workflows.errors import InvalidValue, NotPublished
 from workflows.models import Conversation, Message, Workflow
-from workflows.models.documents import from_json
+from workflows.models.documents import read_document
 from workflows.schemas.conversations import (
     ConversationIn,
     ConversationListQuery,
@@ -142,7 +142,7 @@ def _load_features(workflow: Workflow) -> Mapping[str, Json]:
     version = workflow.published_version
     if version is None:
         raise NotPublished
-    return from_json(version.snapshot.document).features
+    return read_document(version.snapshot).features
 
 
 def _describe_opening(features: Mapping[str, Json]) -> dict[str, object]:

@@ -30,7 +30,7 @@ from workflows.dify_api.errors import (
 )
 from workflows.engine.language.document import Document
 from workflows.models import Conversation, Run, Version, Workflow
-from workflows.models.documents import from_json
+from workflows.models.documents import read_document
 from workflows.services.runs.runs import Subject, resolve_subject
 
 
@@ -66,7 +66,7 @@ class App:
 
     @cached_property
     def document(self) -> Document:
-        return from_json(self.version.snapshot.document)
+        return read_document(self.version.snapshot)
 
     def find_version(self, text: str) -> Version:
         """Return the version that a caller pins by the ``workflow_id`` of an earlier answer."""

@@ -41,14 +41,14 @@ Start = Callable[[App], Run]
 
 @dataclass(frozen=True, slots=True)
 class StartedCall:
-    """A call whose run is there, and its claimed key. ``after``: the number of the last event before the call.
+    """A call whose run is there, its claimed key, and the stream of the run's events if they are to be streamed.
 
     ``is_repeated``: an earlier request with the same key has started the run.
     """
 
     call: Call
     claimed: ClaimedKey | None = None
-    after: int = 0
+    stream: HttpResponseBase | None = None
     is_repeated: bool = False
 
 
@@ -59,9 +59,8 @@ async def answer_call(
     started_call = await sync_to_async(_begin)(request, open_, start, mode, is_streamed)
     if isinstance(started_call, HttpResponse):
         return started_call
-    if is_streamed:
-        response = await sync_to_async(_stream)(started_call)
-    else:
+    response = started_call.stream
+    if response is None:
         await wait_until_ended(started_call.call.run, BLOCKING_SECONDS)
         response = await sync_to_async(_answer)(started_call)
     if started_call.is_repeated:
@@ -83,13 +82,16 @@ def _begin(
         if isinstance(claimed, StoredAnswer):
             if claimed.status == _MADE and not is_streamed:
                 return _replay(claimed)
-            run = _find_earlier_run(app, claimed)
-            return StartedCall(_build_call(request, app, run, mode), is_repeated=True)
+            call = _build_call(request, app, _find_earlier_run(app, claimed), mode)
+            stream = build_stream(call) if is_streamed else None
+            return StartedCall(call, stream=stream, is_repeated=True)
         run = start(app)
         if claimed is not None:
             body = json.dumps({"workflow_run_id": str(run.pk)})
             idempotency.store_answer(claimed, status=_BEGUN, body=body, object_id=run.pk)
-        return StartedCall(_build_call(request, app, run, mode), claimed, run.last_seq)
+        call = _build_call(request, app, run, mode)
+        stream = build_stream(call, after=run.last_seq) if is_streamed else None
+        return StartedCall(call, claimed, stream)
 
 
 def _get_team_ids(request: HttpRequest) -> frozenset[UUID]:
@@ -126,11 +128,6 @@ def _replay(stored: StoredAnswer) -> HttpResponse:
     return HttpResponse(
         stored.body, content_type="application/json; charset=utf-8", headers={REPLAYED: "true"}
     )
-
-
-def _stream(started_call: StartedCall) -> HttpResponseBase:
-    with sse.close_connections(), tenant([started_call.call.run.team_id]):
-        return build_stream(started_call.call, after=started_call.after)
 
 
 def _answer(started_call: StartedCall) -> HttpResponse:

@@ -81,7 +81,11 @@ def find_workflow_tool(caller: Caller, name: str) -> ServedTool | None:
     if not caller.allows(*_SCOPES):
         return None
     workflows = list_published_workflows(
-        caller.principal, caller.team_id, *_ORDER, condition=match_tool_name(name)
+        caller.principal,
+        caller.team_id,
+        *_ORDER,
+        condition=match_tool_name(name),
+        with_documents=False,
     )
     for workflow in workflows:
         if get_tool_name(workflow) == name:

@@ -31,7 +31,7 @@ from workflows.engine.language.start_form import (
 )
 from workflows.execution.ports.client_calls import CONVERSATION, PERSON, ClientCall
 from workflows.models import Run, Workflow
-from workflows.models.documents import from_json
+from workflows.models.documents import read_document
 from workflows.models.run import Channel
 from workflows.openai_api.errors import CompletionError
 from workflows.openai_api.messages import SentFile, Talk, read_messages
@@ -113,7 +113,7 @@ def start_completion(
     answered = _answer_question(principal, model, context, talk.question)
     if answered is not None:
         return answered
-    document = from_json(model.version.snapshot.document)
+    document = read_document(model.version.snapshot)
     files = [_store(principal, team_id, model, context.user, each) for each in talk.files]
     fields = _list_start_fields(document)
     inputs = _build_inputs(model, fields, body, talk, context.inputs)
@@ -164,7 +164,7 @@ def _answer_question(
         after=run.last_seq,
         conversation=context.conversation,
         version=run.version.number if run.version else None,
-        streams=_has_one_text(model.workflow, from_json(run.snapshot.document)),
+        streams=_has_one_text(model.workflow, read_document(run.snapshot)),
     )
 
 

@@ -36,7 +36,7 @@ class SelectedModel:
 
 def list_models(principal: Principal, team_id: UUID) -> list[Workflow]:
     """Return the published workflows that the principal may run, by their short names."""
-    return list_published_workflows(principal, team_id, *_ORDER)
+    return list_published_workflows(principal, team_id, *_ORDER, with_documents=False)
 
 
 def find_model(principal: Principal, team_id: UUID, model_id: str) -> SelectedModel:
@@ -59,7 +59,9 @@ def _find_workflow(principal: Principal, team_id: UUID, name: str) -> Workflow |
     condition = Q(slug=name)
     with suppress(ValueError):
         condition |= Q(pk=UUID(name))
-    models = list_published_workflows(principal, team_id, *_ORDER, condition=condition)
+    models = list_published_workflows(
+        principal, team_id, *_ORDER, condition=condition, with_documents=False
+    )
     return next((each for each in models if name in (get_id(each), str(each.pk))), None)
 
 

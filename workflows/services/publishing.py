@@ -97,13 +97,19 @@ def publish_version(principal: Principal, *, workflow: Workflow, version: Versio
 
 
 def list_published_workflows(
-    principal: Principal, team_id: UUID, *order: str, condition: Q = _ALL
+    principal: Principal,
+    team_id: UUID,
+    *order: str,
+    condition: Q = _ALL,
+    with_documents: bool = True,
 ) -> list[Workflow]:
     """Return the published workflows of the team that the principal may run, in this order of their fields."""
     rows = Workflow.objects.visible_to(principal).filter(
         condition, team_id=team_id, published_version__isnull=False, archived_at=None
     )
     rows = rows.select_related("team", "published_version__snapshot").order_by(*order)
+    if not with_documents:
+        rows = rows.defer("published_version__snapshot__document")
     return [workflow for workflow in rows if permissions.may_run(principal, workflow)]
 
 

@@ -18,7 +18,7 @@ from workflows.execution.events.run_feed import get_run_feed
 from workflows.execution.events.run_watches import RunWatch
 from workflows.execution.events.stream_events import StreamEvent
 from workflows.execution.threads import run_once_in_thread
-from workflows.models.documents import from_json
+from workflows.models.documents import read_document
 
 
 PING_SECONDS: Final = 10.0
@@ -27,7 +27,7 @@ PING: Final = b"event: ping\n\n"
 
 def build_stream(call: Call, *, after: int = 0, closes_on_pause: bool = True) -> EventStream:
     """Return the events of a run after the event ``after``. The caller has found the run, within a tenant."""
-    graph = Graph.from_document(from_json(call.run.snapshot.document))
+    graph = Graph.from_document(read_document(call.run.snapshot))
     translator = Translator(call, graph, StreamRows(call), closes_on_pause)
     return EventStream(_send(translator, after), reconnects=False)
 

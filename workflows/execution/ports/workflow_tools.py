@@ -21,7 +21,7 @@ from workflows.execution.ports.children import find_published, load_principal
 from workflows.execution.ports.published_versions import Approval, compute_version
 from workflows.execution.threads import run_in_thread
 from workflows.models import Workflow
-from workflows.models.documents import from_json
+from workflows.models.documents import from_json, read_document
 
 
 # What the interfaces of models accept as the name of a tool.
@@ -59,7 +59,7 @@ class WorkflowTools:
             except SubWorkflowUnavailable as missing:
                 raise ToolFailed(missing.message) from missing
             version = workflow.published_version
-            document = from_json(version.snapshot.document if version is not None else {})
+            document = from_json({}) if version is None else read_document(version.snapshot)
             description = workflow.tool_description or workflow.description
             return MergedWorkflow(
                 workflow.slug,
@@ -91,7 +91,7 @@ def find_workflow_tool(principal: RunPrincipal, claim: Claim, reference: ToolRef
 def describe_workflow(workflow: Workflow) -> ToolSpec:
     """Return what a model is told about a published workflow: its name, purpose and inputs."""
     version = workflow.published_version
-    document = from_json(version.snapshot.document) if version is not None else None
+    document = read_document(version.snapshot) if version is not None else None
     return build_spec(workflow, document)
 
 

@@ -64,10 +64,14 @@ def has_tokens_left(principal: Principal, team_id: UUID) -> bool:
 
 def _find_budgets(team_id: UUID, key_id: UUID | None) -> list[_Budget]:
     """Return the budgets with any limit, the team's first, so that all starts lock in one order."""
-    budgets = [_Budget(team_id, None, find_team_limits(Team.objects.get(pk=team_id)))]
-    if key_id is not None:
-        key = ApiKey.objects.unscoped().get(pk=key_id)
-        budgets.append(_Budget(team_id, key_id, find_own_limits(key)))
+    if key_id is None:
+        budgets = [_Budget(team_id, None, find_team_limits(Team.objects.get(pk=team_id)))]
+    else:
+        key = ApiKey.objects.unscoped().select_related("team").get(pk=key_id)
+        budgets = [
+            _Budget(team_id, None, find_team_limits(key.team)),
+            _Budget(team_id, key_id, find_own_limits(key)),
+        ]
     return [budget for budget in budgets if budget.limits]
 
 

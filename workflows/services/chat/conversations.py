@@ -5,14 +5,13 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.principals import get_key_id
-from accounts.tenancy import tenant
+from accounts.tenancy import joined_tenant, tenant
 from config.ids import is_identifier, normalize_identifier
 from workflows import permissions
 from workflows.engine.language.document import Json
@@ -35,16 +34,16 @@ def open_conversation(
 ) -> Conversation:
     """Return the workflow's conversation with this key, or a new one.
 
-    Raises NotFound for the key of another user or subject in any workflow of the team: it names a memory namespace, so
-    access to the conversation would be access to that memory. The same person's conversations in several workflows have
-    messages of their own, and share this memory.
+    It is locked until the caller's transaction ends. Raises NotFound for the key of another user or subject in any workflow
+    of the team: it names a memory namespace, so access to the conversation would be access to that memory. The same
+    person's conversations in several workflows have messages of their own, and share this memory.
     """
     permissions.check_run(principal, workflow)
     if key is not None:
         key = normalize_identifier(key)
         if not is_identifier(key):
             raise InvalidValue(INVALID_IDENTIFIER, field="conversation_id")
-    with tenant([workflow.team_id]):
+    with joined_tenant([workflow.team_id]):
         new = Conversation(
             team_id=workflow.team_id,
             workflow=workflow,
@@ -55,6 +54,9 @@ def open_conversation(
             api_key_id=get_key_id(principal),
             variables=dict(variables or {}),
         )
+        if key is None:
+            new.save(force_insert=True)
+            return new
         Conversation.objects.bulk_create([new], ignore_conflicts=True)
         # Locked before other rows refer to it, so that concurrent turns wait here in one order
         # and cannot deadlock at the rows that they write later.
@@ -66,7 +68,7 @@ def open_conversation(
         )
         if conversation is None or conversation.subject != subject:
             raise NotFound(_("Conversation not found."), field="conversation_id")
-        if key is not None and conversation.pk == new.pk:
+        if conversation.pk == new.pk:
             _check_same_person(principal, new)
         return conversation
 
@@ -86,14 +88,14 @@ def _check_same_person(principal: Principal, new: Conversation) -> None:
 
 
 def add_message(conversation: Conversation, *, run: Run, query: str, answer: str) -> None:
-    """Add the turn of a run, unless the conversation has it already because the run was recovered."""
-    with tenant([conversation.team_id]):
-        if Message.objects.unscoped().filter(run=run).exists():
-            return
-        Conversation.objects.unscoped().filter(pk=conversation.pk).update(
-            dialogue_count=F("dialogue_count") + 1, last_message_at=timezone.now(), archived_at=None
+    """Add the turn of a run that was just stored. The caller has opened the conversation, which locks it."""
+    with joined_tenant([conversation.team_id]):
+        conversation.dialogue_count += 1
+        conversation.last_message_at, conversation.archived_at = timezone.now(), None
+        conversation.name = conversation.name or " ".join(query.split())[:MAX_NAME_LENGTH]
+        conversation.save(
+            update_fields=["dialogue_count", "last_message_at", "archived_at", "name"]
         )
-        conversation.refresh_from_db(fields=["dialogue_count", "last_message_at", "name"])
         Message.objects.create(
             team_id=conversation.team_id,
             conversation=conversation,
@@ -102,9 +104,6 @@ def add_message(conversation: Conversation, *, run: Run, query: str, answer: str
             query=query,
             answer=answer,
         )
-        if not conversation.name:
-            conversation.name = " ".join(query.split())[:MAX_NAME_LENGTH]
-            conversation.save(update_fields=["name"])
 
 
 def save_variables(conversation: Conversation, variables: Mapping[str, Json]) -> None:

@@ -41,7 +41,7 @@ from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.client_calls import ORDINARY_CALL, ClientCall
 from workflows.models import Conversation, Run, RunEvent, Snapshot, Step, Version, Workflow
 from workflows.models.conversation import new_key
-from workflows.models.documents import from_json
+from workflows.models.documents import read_document
 from workflows.models.run import Channel, RunStatus
 from workflows.services import audit_lines
 from workflows.services.budgets.checks import reserve_start
@@ -184,7 +184,7 @@ def check_request(
 
     Runs in the caller's transaction. Raises DocumentInvalid with every error of the document.
     """
-    workflow, document = request.workflow, from_json(request.snapshot.document)
+    workflow, document = request.workflow, read_document(request.snapshot)
     document_checks.check_document(workflow, request.snapshot, document)
     person = request.subject.id
     root = trigger.node_id if trigger is not None else None
@@ -227,48 +227,46 @@ def check_request(
 def queue_run(principal: Principal, request: RunRequest) -> Run:
     """Store the run with its first steps, and wake a worker after the commit. Workers also find the row without that.
 
-    Raises QueueFull if too many runs of the team wait.
+    Runs in the caller's tenant, whose end takes back what a refused run has counted. Raises QueueFull if too many runs of
+    the team wait.
     """
-    with tenant([request.workflow.team_id]):
-        reserve_start(principal, request.workflow.team_id)
-        check_queue_room(request.workflow.team_id)
-        run = Run(
-            team_id=request.workflow.team_id,
-            workflow=request.workflow,
-            snapshot=request.snapshot,
-            version=request.version,
-            conversation=request.conversation,
-            subject=request.subject.id,
-            subject_user_id=request.subject.user_id,
-            started_by_id=principal.user_id,
-            api_key_id=get_key_id(principal),
-            actor=principal.actor,
-            client_call=request.client_call.dump(),
-            channel=request.channel or (Channel.API if principal.kind == "key" else Channel.PAGE),
-            request_id=get_request_id(),
-            trace_id=request.trace_id,
-            inputs=dict(request.inputs),
-            mocks=request.mocks,
-            offline=request.offline,
-            has_untrusted_inputs=request.marks.has_untrusted_inputs,
-            is_chosen_by_untrusted=request.marks.is_chosen_by_untrusted,
-            memories_in_inputs=list(request.marks.memories),
-            debug=request.debug,
-            queued_at=timezone.now(),
-        )
-        run.system = _build_system_variables(request, run)
-        run.save(force_insert=True)
-        attach_files(principal, run)
-        if request.reused_run is not None:
-            copy_steps(run, request.reused_run, request.reused_steps)
-        if request.typed_steps:
-            insert_typed_values(run, request.typed_steps)
-        if request.conversation is not None and request.query is not None:
-            add_message(request.conversation, run=run, query=request.query, answer="")
-            run.system = {**run.system, "dialogue_count": request.conversation.dialogue_count - 1}
-            run.save(update_fields=["system"])
-        audit_lines.record(principal, run, "run.started", workflow=str(request.workflow.pk))
-        transaction.on_commit(lambda: wake_worker(run.pk))
+    reserve_start(principal, request.workflow.team_id)
+    check_queue_room(request.workflow.team_id)
+    run = Run(
+        team_id=request.workflow.team_id,
+        workflow=request.workflow,
+        snapshot=request.snapshot,
+        version=request.version,
+        conversation=request.conversation,
+        subject=request.subject.id,
+        subject_user_id=request.subject.user_id,
+        started_by_id=principal.user_id,
+        api_key_id=get_key_id(principal),
+        actor=principal.actor,
+        client_call=request.client_call.dump(),
+        channel=request.channel or (Channel.API if principal.kind == "key" else Channel.PAGE),
+        request_id=get_request_id(),
+        trace_id=request.trace_id,
+        inputs=dict(request.inputs),
+        mocks=request.mocks,
+        offline=request.offline,
+        has_untrusted_inputs=request.marks.has_untrusted_inputs,
+        is_chosen_by_untrusted=request.marks.is_chosen_by_untrusted,
+        memories_in_inputs=list(request.marks.memories),
+        debug=request.debug,
+        queued_at=timezone.now(),
+    )
+    run.system = _build_system_variables(request, run)
+    run.save(force_insert=True)
+    attach_files(principal, run)
+    if request.reused_run is not None:
+        copy_steps(run, request.reused_run, request.reused_steps)
+    if request.typed_steps:
+        insert_typed_values(run, request.typed_steps)
+    if request.conversation is not None and request.query is not None:
+        add_message(request.conversation, run=run, query=request.query, answer="")
+    audit_lines.record(principal, run, "run.started", workflow=str(request.workflow.pk))
+    transaction.on_commit(lambda: wake_worker(run.pk))
     return run
 
 

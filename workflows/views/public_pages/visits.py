@@ -20,7 +20,7 @@ from config.http.proxies import find_network
 from workflows import selectors
 from workflows.engine.language.document import Document
 from workflows.models import PageAccess, PublicPage, Workflow
-from workflows.models.documents import from_json
+from workflows.models.documents import read_document
 from workflows.services.public_pages import limits
 from workflows.services.public_pages.visitors import (
     Visitor,
@@ -66,7 +66,7 @@ class Visit:
         version = self.workflow.published_version
         if version is None:
             raise NotFound
-        return from_json(version.snapshot.document)
+        return read_document(version.snapshot)
 
 
 def show_to_visitor(view: View[P]) -> Route[P]:
