@@ -3,11 +3,11 @@
 The operations of a turn are one transaction: a worker that is killed between them leaves none of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from django.conf import settings
 
@@ -45,6 +45,8 @@ from memory.services.recall.recall import embed_for, open_embedded, open_for_que
 from memory.services.review.contradicting import propose_contradictions
 
 
+T = TypeVar("T")
+
 MAX_ATTEMPTS: Final = 3  # of a turn, if somebody changes what it was judged by
 REPLACED: Final = "replaced by a newer fact"
 ENDED: Final = "no longer so"
@@ -72,16 +74,25 @@ def learn_turn(
     All that is compared is read and judged before the first write, which takes the namespace's lock. What somebody changes
     meanwhile is read and judged again.
     """
-    learn_once = partial(_learn_turn, caller, scope, turn, request, decide)
+    return _repeat_after_changes(partial(_learn_turn, caller, scope, turn, request, decide))
+
+
+def _repeat_after_changes(learn_once: Callable[[bool], T]) -> T:
+    """Call a function again if somebody changed what it had read, the last time with True: it locks the namespace first."""
     for _attempt in range(MAX_ATTEMPTS - 1):
         with suppress(RevisionConflict):
-            return learn_once()
-    return learn_once()
+            return learn_once(False)
+    return learn_once(True)
 
 
 @retry_on_conflict
 def _learn_turn(
-    caller: MemoryCaller, scope: str, turn: Turn, request: LearnRequest, decide: Decide
+    caller: MemoryCaller,
+    scope: str,
+    turn: Turn,
+    request: LearnRequest,
+    decide: Decide,
+    must_lock: bool,
 ) -> tuple[Proposal, list[LearnedChange]]:
     lookup = _build_lookup(request)
     first, *others = build_queries("", turn.message, turn.clauses)
@@ -91,6 +102,8 @@ def _learn_turn(
             access,
             query,
         ):
+            if must_lock:
+                access.lock()
             related = _find_related(access, [query, *others], turn)
             entries = {} if access.external else {**related.entries}
         proposal = turn.propose(related)
@@ -107,22 +120,36 @@ def _find_related(
     return find_related(access.recall_each, queries, turn.clauses, partial(find_of_others, access))
 
 
-@retry_on_conflict
 def learn(caller: MemoryCaller, *, scope: str, request: LearnRequest) -> list[LearnedChange]:
     """Perform the operations, all or none. Raise NotFound if a target is in another namespace.
 
     What the content filter keeps out is a result with its reasons, and the other operations are performed. What
-    contradicts a known fact is stored, and proposed for review.
+    contradicts a known fact is stored, and proposed for review. If somebody changes a target meanwhile, it is read again.
     """
     if not request.operations:
         return []
+    return _repeat_after_changes(partial(_learn, caller, scope, request))
+
+
+@retry_on_conflict
+def _learn(
+    caller: MemoryCaller, scope: str, request: LearnRequest, must_lock: bool
+) -> list[LearnedChange]:
     judge, lookup = find_judge(), _build_lookup(request)
     texts = [operation.text for operation in request.operations if operation.text]
     clauses = judge.judge_texts(texts) if judge else []
     with pausable_tenant([caller.team_id]):
+        if must_lock:
+            _lock(caller, scope, lookup)
         if judge and any(map(may_contradict, clauses)):
             _judge_compared(caller, scope, clauses, judge, lookup)
         return _perform(caller, scope, request, judge, lookup, {})
+
+
+def _lock(caller: MemoryCaller, scope: str, lookup: NamespaceLookup | None) -> None:
+    """Let others wait with what they write until the transaction ends."""
+    with open_namespace(caller, "view", "memory.listed", scope=scope, lookup=lookup) as access:
+        access.lock()
 
 
 def _judge_compared(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, MemoryFault
@@ -14,9 +14,10 @@ from memory.core.records import MemoryEntry
 from memory.embedding.judge import find_judge
 from memory.logic.judgement.judge import Proposal, judge_turn
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
+from memory.models import Namespace
 from memory.models import Proposal as ProposalRow
 from memory.services.entries import learn as learning
-from memory.services.entries.edit import edit
+from memory.services.entries.edit import RevisionConflict, edit, retire_entry
 from memory.services.entries.forget import forget
 from memory.services.entries.learn import learn, learn_turn, propose_facts
 from memory.services.entries.remember import remember
@@ -269,6 +270,47 @@ def test_turn_is_judged_again_if_what_it_was_judged_by_is_changed(
 
     retired = [entry.value for each in changes for entry in (*each.ended, *each.forgotten)]
     assert (len(attempts), tuple(retired)) == (2, targets)
+
+
+def learn_by_judging(caller: MemoryCaller, operation: Operation) -> list[LearnedChange]:
+    turn, request = judge_turn(None, "I moved."), LearnRequest((), {}, "long_term", None)
+    _proposal, changes = learn_turn(
+        caller, scope="user", turn=turn, request=request, decide=lambda _proposal: [operation]
+    )
+    return changes
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("perform", [do, learn_by_judging])
+def test_turn_that_is_disturbed_twice_locks_the_namespace_before_it_reads(
+    mia: MemoryCaller,
+    monkeypatch: pytest.MonkeyPatch,
+    perform: Callable[[MemoryCaller, Operation], list[LearnedChange]],
+) -> None:
+    berlin, locked = store(mia, "I live in Berlin."), list[bool]()
+
+    def is_locked() -> bool:
+        with tenant([mia.team_id]):
+            try:
+                Namespace.objects.unscoped().select_for_update(nowait=True).get()
+            except OperationalError:
+                return True
+            finally:
+                connection.close()
+        return False
+
+    def retire(*arguments: Any, **named: Any) -> MemoryEntry:
+        with ThreadPoolExecutor(1) as pool:  # another session
+            locked.append(pool.submit(is_locked).result())
+        if len(locked) < 3:
+            raise RevisionConflict("somebody changed it")
+        return retire_entry(*arguments, **named)
+
+    monkeypatch.setattr(learning, "retire_entry", retire)
+    (change,) = perform(mia, Operation(Action.END, "", (berlin.id,)))
+
+    assert [entry.id for entry in change.ended] == [berlin.id]
+    assert locked == [False, False, True]
 
 
 def test_run_that_replaced_a_fact_can_be_undone(mia: MemoryCaller, cast: Cast):
