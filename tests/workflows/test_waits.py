@@ -81,6 +81,25 @@ def actions(team_id: Any) -> list[tuple[str, str]]:
         return list(rows.values_list("actor", "action"))
 
 
+def test_whom_questions_ask_is_looked_up_only_where_there_are_any(
+    cast: Cast, django_assert_num_queries: Any
+) -> None:
+    """Every page counts the questions, and the query for those that ask somebody takes long to plan."""
+    alice = cast.alice.principal
+    with tenant([cast.team_a.pk]):
+        with django_assert_num_queries(1):
+            assert list(waits.list_waiting(alice)) == []
+        with django_assert_num_queries(1):
+            assert waits.list_waiting(alice).count() == 0
+    wait = ask(cast.alice)
+
+    assert list_mine(cast.alice) == [wait]
+    assert list_mine(cast.ada) == []
+    answer(cast.alice, wait)
+    with tenant([cast.team_a.pk]), django_assert_num_queries(1):
+        assert list(waits.list_waiting(alice)) == []
+
+
 class TestAnswer:
     def test_answer_is_stored_and_queues_the_run(self, cast: Cast) -> None:
         wait = ask(cast.alice)
