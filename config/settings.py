@@ -102,6 +102,9 @@ TEMPLATES: list[dict[str, Any]] = [
         "DIRS": [ROOT / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
+            # What takes longest in pages, and is the same each time: icons and constant texts are rendered once.
+            "builtins": ["config.templatetags.drawn_icons"],
+            "libraries": {"i18n": "config.templatetags.constant_texts"},
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.template.context_processors.i18n",
