@@ -6,19 +6,21 @@ A completed step is stored, so that it stays completed when its run or workflow 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from django.utils import timezone
 
 from accounts.access import Principal
 from accounts.errors import NotAllowed
-from accounts.models import Invitation
 from accounts.tenancy import reading
+from config.postgres.prepared import open_prepared_cursor
+from config.sql import read_queries
 from workflows import memory_app
-from workflows.models import FirstSteps, Run, RunEvent, Workflow
-from workflows.models.run import RunStatus
+from workflows.models import FirstSteps, Workflow
 from workflows.services.samples.samples import is_helper
 
 
+QUERIES: Final = read_queries("workflows/sql/queries/first_steps.sql")
 MAX_CHECKED_RUNS = 30  # newest runs that are searched for a recalled memory
 
 
@@ -81,9 +83,12 @@ def find_shown_progress(principal: Principal) -> Progress | None:
 
 def _store_completed_steps(principal: Principal, row: FirstSteps) -> None:
     """Store the steps for which there is evidence now."""
-    open_steps = [step for step in list_steps() if step not in row.done]
+    open_steps = {step for step in list_steps() if step not in row.done}
     with reading(principal.team_ids):
-        completed = [step for step in open_steps if step in EVIDENCE and EVIDENCE[step](principal)]
+        completed = [
+            *(_find_evidence(principal) & open_steps if open_steps & SHARED_EVIDENCE else ()),
+            *(step for step in open_steps & EVIDENCE.keys() if EVIDENCE[step](principal)),
+        ]
     if completed:
         _store_steps(row, completed)
 
@@ -130,23 +135,17 @@ def _build_progress(row: FirstSteps) -> Progress:
     return Progress(completed, row.dismissed_at is not None, row.tour)
 
 
-def _has_run(principal: Principal) -> bool:
-    runs = Run.objects.unscoped().filter(started_by_id=principal.user_id)
-    return runs.filter(status=RunStatus.SUCCEEDED).exists()
-
-
-def _has_recalled(principal: Principal) -> bool:
-    runs = Run.objects.unscoped().filter(started_by_id=principal.user_id)
-    newest = list(
-        runs.order_by("-created_at", "-id").values_list("pk", flat=True)[:MAX_CHECKED_RUNS]
-    )
-    events = RunEvent.objects.unscoped().filter(run_id__in=newest, name="memory_recalled")
-    return any(data.get("entries") for data in events.values_list("data", flat=True))
-
-
-def _has_run_as_other(principal: Principal) -> bool:
-    runs = Run.objects.unscoped().filter(started_by_id=principal.user_id)
-    return runs.filter(status=RunStatus.SUCCEEDED, subject_user=None).exists()
+def _find_evidence(principal: Principal) -> set[Step]:
+    """Return the steps of ``SHARED_EVIDENCE`` that the person has completed, by one statement."""
+    parameters = {"user": principal.user_id, "checked": MAX_CHECKED_RUNS}
+    with open_prepared_cursor() as cursor:
+        cursor.execute(QUERIES["evidence"], parameters)
+        columns = [Step(column.name) for column in cursor.description]
+        return {
+            step
+            for step, is_completed in zip(columns, cursor.fetchone(), strict=True)
+            if is_completed
+        }
 
 
 def _has_undone(principal: Principal) -> bool:
@@ -162,15 +161,9 @@ def _has_published(principal: Principal) -> bool:
     return any(number > 1 or not is_helper(sample, slug) for sample, slug, number in rows)
 
 
-def _has_invited(principal: Principal) -> bool:
-    return Invitation.objects.unscoped().filter(created_by_id=principal.user_id).exists()
-
-
-EVIDENCE: Mapping[Step, Callable[[Principal], bool]] = {
-    Step.RUN: _has_run,
-    Step.RECALL: _has_recalled,
-    Step.ISOLATE: _has_run_as_other,
+# Steps whose evidence one statement looks for, and the functions that look for the evidence of others.
+SHARED_EVIDENCE: Final = frozenset({Step.RUN, Step.RECALL, Step.ISOLATE, Step.INVITE})
+EVIDENCE: Final[Mapping[Step, Callable[[Principal], bool]]] = {
     Step.UNDO: _has_undone,
     Step.PUBLISH: _has_published,
-    Step.INVITE: _has_invited,
 }

@@ -48,11 +48,11 @@ def test_home_with_one_and_with_three_of_each_asks_as_often(
 
     add()
     client.get(HOME)
-    with django_assert_num_queries(32):
+    with django_assert_num_queries(28):
         client.get(HOME)
     add()
     add()
-    with django_assert_num_queries(32):
+    with django_assert_num_queries(28):
         client.get(HOME)
 
 
