@@ -18,14 +18,16 @@ register = template.Library()
 ICON: Final = "components/icon.html"
 MAX_ICONS: Final = 1_000  # a name may come from a document
 
-_drawn_icons: dict[tuple[tuple[str, object], ...], SafeString] = {}
+_drawn_icons: dict[tuple[tuple[str, str], ...], SafeString] = {}
 
 
 class IconNode(IncludeNode):
     """Includes the template of icons, which reads nothing but the values that it is given."""
 
     def render(self, context: Context) -> SafeString:
-        values = tuple((name, value.resolve(context)) for name, value in self.extra_context.items())
+        values = tuple(
+            (name, str(value.resolve(context) or "")) for name, value in self.extra_context.items()
+        )
         icon = _drawn_icons.get(values)
         if icon is None:
             icon = super().render(context)

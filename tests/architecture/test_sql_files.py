@@ -9,6 +9,7 @@ from django.apps import apps
 
 from config.env import ROOT
 from config.sql import read_queries
+from memory.core.entry_codec import STATE
 from tests.support.cases import for_each
 
 
@@ -62,7 +63,7 @@ def _columns(table: str) -> set[str]:
 
 def writes_in(path: str, sql: str) -> Iterator[Write]:
     for table, columns in INSERT.findall(sql):
-        named = frozenset(re.findall(r"\w+", columns))
+        named = frozenset(re.findall(r"\w+", columns.format(state=", ".join(STATE))))
         # An embedding's vector is no field: it exists only where the server has the type.
         yield Write(table, named, frozenset(NOT_INSERTED.get(table, ())))
     for found in UPDATE.finditer(sql):

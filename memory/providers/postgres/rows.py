@@ -7,7 +7,7 @@ only one of two writers gets the last free space.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NoReturn
+from typing import Final, NoReturn
 from uuid import UUID
 
 from django.db import connection
@@ -65,9 +65,10 @@ MAX_STATEMENT_BYTES = 64 * 1024 * 1024  # of values in one statement
 
 _FIND = Select(Namespace, "WHERE team_id = %s AND text = %s")
 _LOCK = Select(Namespace, "WHERE team_id = %s AND text = %s FOR UPDATE")
-_QUERIES = read_queries("memory/sql/queries/entries.sql")
+QUERIES: Final = read_queries("memory/sql/queries/entries.sql")
 _STATE_COLUMNS = ", ".join(f'"{column}"' for column in STATE)
-_FORGET, _RETIRE = (_QUERIES[name].format(state=_STATE_COLUMNS) for name in ("forget", "retire"))
+_FORGET = QUERIES["forget"].format(state=_STATE_COLUMNS)
+_RETIRE = QUERIES["retire"].format(state=_STATE_COLUMNS)
 _LIVING = Select(
     Entry, "WHERE namespace_id = %s AND id = ANY(%s) AND deleted_at IS NULL ORDER BY id"
 )

@@ -129,7 +129,7 @@ def retire_entry(
             access.claim_to_write(entry.key, context)
         revision = rows.retire(entry, context, valid_until=moment, replaced_by=successor)
         if revision is None:
-            raise RevisionConflict(_("The entry was changed in the meantime."))
+            raise RevisionConflict(_("Someone else changed this in the meantime."))
         detail = {"key": hash_key(entry.key), "before": entry.revision, "after": revision}
         access.detail.update(entry=entry.id, keys=1, **detail)
         return replace(

@@ -76,13 +76,13 @@ def reject(caller: MemoryCaller, *, item_id: UUID, always: bool = False, reason:
 
 
 @retry_on_conflict
-def merge(caller: MemoryCaller, *, item_id: UUID, into: str, value: Json) -> None:
+def merge(caller: MemoryCaller, *, item_id: UUID, into: str, value: Json, reason: str = "") -> None:
     """Merge the item into the entry with the key ``into``, which gets this value."""
     row = _load_item(caller, item_id)
     if isinstance(row, Proposal):
-        merge_proposal(caller, proposal_id=item_id, into=into, value=value)
+        merge_proposal(caller, proposal_id=item_id, into=into, value=value, reason=reason)
     else:
-        _merge_entry(caller, row, into, value)
+        _merge_entry(caller, row, into, value, reason)
 
 
 @retry_on_conflict
@@ -105,15 +105,19 @@ def revert_decisions(caller: MemoryCaller, *, item_ids: Sequence[UUID]) -> Decis
 
 
 @retry_on_conflict
-def accept_many(caller: MemoryCaller, *, item_ids: Sequence[UUID]) -> DecisionResult:
-    return _decide_each(caller, item_ids, lambda id_: accept(caller, item_id=id_))
+def accept_many(
+    caller: MemoryCaller, *, item_ids: Sequence[UUID], reason: str = ""
+) -> DecisionResult:
+    return _decide_each(caller, item_ids, lambda id_: accept(caller, item_id=id_, reason=reason))
 
 
 @retry_on_conflict
 def reject_many(
-    caller: MemoryCaller, *, item_ids: Sequence[UUID], always: bool = False
+    caller: MemoryCaller, *, item_ids: Sequence[UUID], always: bool = False, reason: str = ""
 ) -> DecisionResult:
-    return _decide_each(caller, item_ids, lambda id_: reject(caller, item_id=id_, always=always))
+    return _decide_each(
+        caller, item_ids, lambda id_: reject(caller, item_id=id_, always=always, reason=reason)
+    )
 
 
 def _decide_each(
@@ -176,13 +180,13 @@ def _find_last_change(caller: MemoryCaller, row: Entry) -> UUID:
     return change_id
 
 
-def _merge_entry(caller: MemoryCaller, row: Entry, into: str, value: Json) -> None:
+def _merge_entry(caller: MemoryCaller, row: Entry, into: str, value: Json, reason: str) -> None:
     """Store the value under the key ``into`` with the entry as one more proof, and forget the quarantined entry."""
     namespace = row.namespace.text
     with open_namespace(
         caller, "write", tiers.ACTIONS[TierAction.APPROVE], namespace=namespace
     ) as access:
-        batch = Batch(access, "")
+        batch = Batch(access, reason)
         living = rows.find_living(batch.namespace)
         source = living.filter(pk=row.pk, tier=Tier.QUARANTINE.value).first()
         target = find_entry(batch.store, namespace, into)
@@ -194,7 +198,7 @@ def _merge_entry(caller: MemoryCaller, row: Entry, into: str, value: Json) -> No
         sources = [*sources, {"key": source.key, "id": str(source.pk)}]
         metadata = {**target.metadata, "proofs": count_evidence(target) + 1, "merged_from": sources}
         change_id = batch.change_id
-        access.record_change(batch.namespace, Operation.EDIT, 2, "", change_id=change_id)
+        access.record_change(batch.namespace, Operation.EDIT, 2, reason, change_id=change_id)
         params = replace(build_restore_params(target, access.now), value=value, metadata=metadata)
         batch.store.store(params)
         batch.store.delete(namespace, source.key)

@@ -21,9 +21,9 @@ WITH forgotten AS (
            %(node_id)s::text, %(origin_key)s::text, %(change_id)s::uuid, %(at)s, {state}
     FROM forgotten
 ), noted AS (
-    INSERT INTO memory_change (id, team_id, namespace_id, operation, actor, reason, entry_count, at, undone_by)
+    INSERT INTO memory_change (id, team_id, namespace_id, operation, actor, reason, entry_count, at, undone_at, undone_by)
     SELECT %(change_id)s::uuid, %(team)s, %(namespace)s, %(operation)s::text, %(actor)s::text,
-           left(%(reason)s::text, 500), %(count)s, %(at)s, ''
+           left(%(reason)s::text, 500), %(count)s, %(at)s, NULL::timestamptz, ''
     WHERE %(is_change)s
 ), counted AS (
     UPDATE memory_namespace SET entry_count = entry_count - %(count)s, byte_count = byte_count - %(size)s
