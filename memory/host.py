@@ -96,14 +96,31 @@ class EmbeddingModel:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbeddingCaller:
+    """For whom a model is asked to embed a text: the principal, the run whose step asks, and the person whose memory it is.
+
+    ``channel`` is the host's name of the way in by which the request came, if it told one (``name_request``).
+    """
+
+    principal: Principal
+    run_id: str = ""
+    subject: str = ""
+    channel: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class EmbeddingCall:
-    """A call of a team's embedding model. ``error`` is what its client raised, before memory worded it."""
+    """A call of a team's embedding model. ``error`` is what its client raised, before memory worded it.
+
+    Without a ``caller``, it was made in the background, for the memories of several people at once.
+    """
 
     provider: str
     model: str
     tokens: int
     seconds: float
     error: Exception | None = field(default=None, repr=False)
+    caller: EmbeddingCaller | None = None
 
     @property
     def has_failed(self) -> bool:

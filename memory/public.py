@@ -9,6 +9,7 @@ from memory.core.entry_codec import read_content
 from memory.core.errors import AlreadyExists, MemoryFault
 from memory.core.records import MemoryEntry, Source
 from memory.core.scopes import list_plugged_scopes, resolve_namespace
+from memory.embedding.callers import name_request
 from memory.embedding.judge import find_holding, find_kind
 from memory.host import EmbeddingModel
 from memory.logic.curation.work import FinishedWork, WorkStatus
@@ -132,6 +133,7 @@ __all__ = [
     "lock_namespaces",
     "make_provider",
     "make_temporary_memory",
+    "name_request",
     "open_page",
     "plan_curation",
     "propose_contradictions",

@@ -19,6 +19,7 @@ from accounts.tenancy import tenant
 from memory import host as memory_host
 from memory.host import (
     EmbeddingCall,
+    EmbeddingCaller,
     EmbeddingModel,
     KeyRun,
     RunDescription,
@@ -33,7 +34,8 @@ from workflows.errors import FileRefused, FileTooLarge
 from workflows.execution.curation import run_summary
 from workflows.execution.ports.model_health import store_result
 from workflows.execution.ports.models import build_config
-from workflows.execution.usage.single_calls import count_single_call
+from workflows.execution.usage.call_owners import find_owner
+from workflows.execution.usage.single_calls import MEMORY, CallOwner, count_single_call
 from workflows.leak_areas import LeakAreas
 from workflows.llm.config import ProviderConfig
 from workflows.models import Conversation, Message, ModelProvider, Run, Step, StreamName, Workflow
@@ -190,6 +192,7 @@ class WorkflowsHost:
             tokens=call.tokens,
             seconds=call.seconds,
             has_failed=call.has_failed,
+            owner=MEMORY if call.caller is None else _find_owner(team_id, call.caller),
         )
         store_result(team_id, config, _build_failure(call, config), call.model)
 
@@ -247,6 +250,16 @@ class WorkflowsHost:
 
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
         return erasure.erase_person(team_id, subject, dry_run=dry_run)
+
+
+def _find_owner(team_id: UUID, caller: EmbeddingCaller) -> CallOwner:
+    return find_owner(
+        team_id,
+        caller.principal,
+        run_id=caller.run_id,
+        subject=caller.subject,
+        channel=caller.channel,
+    )
 
 
 def _build_failure(call: EmbeddingCall, config: ProviderConfig) -> ModelFailed | None:

@@ -18,7 +18,9 @@ from django.conf import settings
 
 from memory.core.recall.embedding import Embedder, EmbedderFault, Vector, embed_texts
 from memory.core.records import MemoryQuery, QueryEmbedding
+from memory.embedding.callers import embedding_for
 from memory.embedding.embedders import get_embedder
+from memory.host import EmbeddingCaller
 
 
 log = logging.getLogger(__name__)
@@ -34,15 +36,20 @@ _LOCK = threading.Lock()
 
 
 def embed_query(
-    query: MemoryQuery, team_id: UUID, is_allowed: Callable[[], bool] = lambda: True
+    query: MemoryQuery,
+    team_id: UUID,
+    is_allowed: Callable[[], bool] = lambda: True,
+    caller: EmbeddingCaller | None = None,
 ) -> MemoryQuery:
     """Return the query with the embedding of its text, if the team has an embedder. Don't call this inside a transaction.
 
-    ``is_allowed`` returns whether the query will be answered; it is called before the text leaves the process.
+    ``is_allowed`` returns whether the query will be answered; it is called before the text leaves the process. A call of
+    the team's model counts for the ``caller``.
     """
     if query.meaning is not None or not query.is_search:
         return query
-    return replace(query, meaning=_find_meaning(query.query_text or "", team_id, is_allowed))
+    with embedding_for(caller):
+        return replace(query, meaning=_find_meaning(query.query_text or "", team_id, is_allowed))
 
 
 def _find_meaning(

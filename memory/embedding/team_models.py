@@ -12,6 +12,7 @@ from typing import Final
 from uuid import UUID
 
 from memory.core.recall.embedding import Embedder
+from memory.embedding.callers import get_embedding_caller
 from memory.host import EmbeddingCall, EmbeddingModel, get_host
 
 
@@ -72,7 +73,8 @@ def create_embedder(team_id: UUID, model: EmbeddingModel) -> Embedder:
     """Return an embedder that counts its calls for the team. Raises ValueError for an address that is none."""
 
     def count(tokens: int, seconds: float, error: Exception | None) -> None:
-        call = EmbeddingCall(model.provider, model.model, tokens, seconds, error)
+        caller = get_embedding_caller()
+        call = EmbeddingCall(model.provider, model.model, tokens, seconds, error, caller)
         get_host().count_embedding(team_id, call)
 
     # On demand, because the openai package takes long to load.

@@ -5,6 +5,7 @@ which text that it has read may lead to name somebody else.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Final, ParamSpec, TypeVar
 from uuid import UUID
@@ -16,9 +17,11 @@ from django.utils.translation import gettext as _
 from accounts.errors import NotAllowed
 from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.tenancy import tenant
+from config.ids import normalize_identifier
 from workflows import memory_app, sse
 from workflows.errors import InvalidValue
 from workflows.idempotent_requests import HEADER
+from workflows.models.run import Channel
 from workflows.services.runs.runs import resolve_subject
 from workflows.tools.mcp import IDEMPOTENCY_META
 
@@ -62,8 +65,14 @@ class Caller:
         return await sync_to_async(self._run)(work, *args, **kwargs)
 
     def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        with sse.close_connections(), tenant(self.principal.team_ids):
+        with sse.close_connections(), tenant(self.principal.team_ids), self._name_to_memory():
             return work(*args, **kwargs)
+
+    def _name_to_memory(self) -> AbstractContextManager[None]:
+        """Tell memory whose request it is, for the usage of models."""
+        if not memory_app.is_on():
+            return nullcontext()
+        return memory_app.name_request(Channel.MCP, normalize_identifier(self.user or ""))
 
 
 def read_caller(request: HttpRequest, base_url: str) -> Caller:

@@ -10,6 +10,8 @@ from accounts.tenancy import TenantModel, TenantQuerySet
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, Source
 from memory.core.scopes import list_scope_kinds, resolve_namespace
+from memory.embedding.callers import build_embedding_caller
+from memory.host import EmbeddingCaller
 
 
 M = TypeVar("M", bound=TenantModel)
@@ -50,6 +52,15 @@ class MemoryCaller:
     def source(self) -> Source:
         """Return the source that the caller's writes get."""
         return Source(self.principal.actor, self.origin.run_id, self.origin.node_id)
+
+    @property
+    def embedding_caller(self) -> EmbeddingCaller:
+        """Return for whom the embedding of a text that the caller sends is counted."""
+        return build_embedding_caller(
+            self.principal,
+            run_id=str(self.identity.get("run_id") or ""),
+            subject=str(self.identity.get("user_id") or ""),
+        )
 
 
 def select_visible(caller: MemoryCaller, model: type[M]) -> TenantQuerySet[M]:

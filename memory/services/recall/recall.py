@@ -133,7 +133,7 @@ def embed_for(
         return has_entries and _is_valid_query(query)
 
     if settings.MEMORY_EMBEDDER or find_team_embedder(caller.team_id):
-        query = embed_query(query, caller.team_id, may_embed)
+        query = embed_query(query, caller.team_id, may_embed, caller.embedding_caller)
     return query, authorized
 
 
@@ -176,7 +176,7 @@ def open_several_for_query(
         return has_entries and _is_valid_query(query)
 
     if settings.MEMORY_EMBEDDER or find_team_embedder(caller.team_id):
-        query = embed_query(query, caller.team_id, may_embed)
+        query = embed_query(query, caller.team_id, may_embed, caller.embedding_caller)
     with pausable_tenant([caller.team_id]), ExitStack() as stack:
         for access in accesses:
             stack.enter_context(

@@ -251,5 +251,6 @@ def _embed_search(caller: MemoryCaller, namespace: str, search: EntrySearch) -> 
         access = authorize(caller, "view", "memory.listed", namespace=namespace)
         return access.target.row is not None and access.external is None
 
-    query = embed_query(MemoryQuery("", query_text=search.text), caller.team_id, may_embed)
+    query = MemoryQuery("", query_text=search.text)
+    query = embed_query(query, caller.team_id, may_embed, caller.embedding_caller)
     return replace(search, meaning=query.meaning)

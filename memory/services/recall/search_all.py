@@ -69,7 +69,8 @@ def search_all_namespaces(
     check_query(MemoryQuery("", min_score=min_score, valid_at=valid_at))
     page_size = min(limit, MAX_PAGE_SIZE)
     # Before the transaction, because embedders are slow.
-    meaning = embed_query(MemoryQuery("", query_text=query), caller.team_id).meaning
+    question = MemoryQuery("", query_text=query)
+    meaning = embed_query(question, caller.team_id, caller=caller.embedding_caller).meaning
     with tenant([caller.team_id]):
         visible, is_all = list_searchable_namespaces(caller, scope)
         pages = _Pages(

@@ -1,6 +1,7 @@
 """A team's own embedding model finds its memories, and no other team's text goes there."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.utils import timezone
 from accounts.tenancy import tenant
 from memory import services
 from memory.embedding import query_embedding
-from memory.host import EmbeddingModel, get_host, register_host
+from memory.host import EmbeddingCaller, EmbeddingModel, get_host, register_host
 from memory.models import Embedding
 from memory.services.recall.embedding_status import explain_words_only, load_embedding_state
 from memory.services.recall.team_embedding import embed_again, try_embedding_model
@@ -218,6 +219,20 @@ def test_calls_are_counted_with_their_tokens_for_the_team(
         (team, call.model, call.tokens > 0, call.has_failed) for team, call in host.embedding_calls
     ]
     assert calls == [(alice.team.pk, "own", True, False), (alice.team.pk, "own", False, True)]
+
+
+def test_call_for_a_question_says_who_asks_and_one_in_the_background_nobody(
+    alice: Person, tiny: Tiny, host: FakeHost, server: FakeOpenAI
+) -> None:
+    choose(host, alice, server)
+    store(alice, "a", "Her ship leaves on Monday.")
+    asking = replace(at_door(alice), identity={"run_id": "r1", "user_id": "ana"})
+
+    embed_team(alice.team.pk)
+    services.recall(asking, namespace=HERE, query_text="vessel")
+
+    expected = EmbeddingCaller(asking.principal, "r1", "ana")
+    assert [call.caller for _team, call in host.embedding_calls] == [None, expected]
 
 
 def test_trial_measures_dimensions_and_the_cosine_of_unrelated_texts(

@@ -101,7 +101,7 @@ def test_memories_are_embedded_by_the_default_and_counted_with_their_price(
     assert (calls.count, calls.failed, calls.unpriced_calls) == (4, 0, 0)  # two of the test
     assert calls.cost == pytest.approx(calls.prompt_tokens / 1_000_000)
     assert report.total.prompt_tokens == calls.prompt_tokens > 0
-    assert list(report.by["channel"]) == [("memory",)]
+    assert set(report.by["channel"]) == {("memory",), ("page",)}  # the entry, and the question
     assert list(report.by["workflow"]) == [(None,)]
 
 

@@ -7,7 +7,8 @@
 - The **latency** of a run is the time from its first step to its end. Runs that were stopped, and runs that waited for
   a person, a time or another run, have none.
 - A **model call** is a step that asks a model, also for the facts or the summary that memory stores, the ranking of pages
-  by a model, or one call of an agent. The embedding of texts for memory is a call too, outside of runs. Calls of
+  by a model, or one call of an agent. The embedding of texts for memory is a call too: that of a question counts
+  for the run that asks, or else for who asks, and that of memories, in the background, for nobody. Calls of
   sub-workflows count, each once, for the workflow whose run somebody started: its row has the tokens that the list of
   runs shows. Reused steps of debug runs and mocked steps are no calls. The latency of a call includes its retries.
 - A call counts for the provider and the model that answered, also where a mapping or the team's default model stands in

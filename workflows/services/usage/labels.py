@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
@@ -16,12 +17,14 @@ from accounts.models import ApiKey, ServiceAccount, User
 from accounts.personas import find_service_account_id
 from accounts.tenancy import reading
 from workflows.execution.usage.single_calls import MEMORY_CHANNEL
-from workflows.models import RunUsage, Workflow
+from workflows.models import ModelUsage, RunUsage, Workflow
 from workflows.models.run import Channel
 from workflows.services.usage.report import Dimension, Key, Selection, match_own_usage
 
 
 CODE_PREFIX: Final = "~"
+# A person may have calls of models without a run, as for a search of memory.
+USAGE_MODELS: Final = (RunUsage, ModelUsage)
 
 
 def label_rows(
@@ -93,8 +96,12 @@ def _name_people(principal: Principal, team_id: UUID, subjects: Sequence[str]) -
 
 def list_visible_people(principal: Principal, team_id: UUID) -> set[str]:
     """Return the subjects whose runs are the principal's own, so that their ids may be shown."""
-    rows = RunUsage.objects.unscoped().filter(match_own_usage(principal), team_id=team_id)
-    return set(rows.order_by().values_list("subject", flat=True).distinct())
+    own = match_own_usage(principal)
+    return {
+        subject
+        for model in USAGE_MODELS
+        for subject in _list_subjects(model.objects.unscoped().filter(own, team_id=team_id))
+    }
 
 
 def list_visible_people_of(principal: Principal, team_id: UUID, dimension: Dimension) -> set[str]:
@@ -124,11 +131,17 @@ def find_subject(selection: Selection, person: str) -> str:
     if not person.startswith(CODE_PREFIX):
         return person
     with reading([selection.team_id]):
-        rows = RunUsage.objects.unscoped().filter(team_id=selection.team_id)
-        for subject in rows.order_by().values_list("subject", flat=True).distinct():
-            if make_code(selection.team_id, subject) == person:
-                return str(subject)
+        for model in USAGE_MODELS:
+            for subject in _list_subjects(
+                model.objects.unscoped().filter(team_id=selection.team_id)
+            ):
+                if make_code(selection.team_id, subject) == person:
+                    return subject
     return person
+
+
+def _list_subjects(rows: QuerySet[Any]) -> list[str]:  # Any: either model
+    return list(rows.order_by().values_list("subject", flat=True).distinct())
 
 
 def _is_uuid(text: str) -> bool:
