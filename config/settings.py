@@ -118,6 +118,9 @@ TEMPLATES: list[dict[str, Any]] = [
         },
     }
 ]
+SILENCED_SYSTEM_CHECKS = [
+    "templates.W003"
+]  # a library of our own takes the place of Django's ``i18n``
 
 # Data. `default` is the app's role: it owns nothing, and row-level security holds for it. `owner` migrates.
 _APP_URL = ENV.database_url or _LAYOUT.build_database_url("mnemoflow_app")
