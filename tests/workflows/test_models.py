@@ -98,12 +98,14 @@ def test_turns_are_read_oldest_first_and_a_run_speaks_once(cast):
     talk = make_conversation(cast.alice, workflow)
     for text in ("one", "two", "three"):
         run = make_run(cast.alice, workflow, conversation=talk)
-        for _attempt in range(2):
-            conversations.add_message(talk, run=run, query=text, answer=text.upper())
+        conversations.add_message(talk, run=run, query=text, answer=text.upper())
 
     with tenant([talk.team_id]):
+        with pytest.raises(IntegrityError, match="message_once_a_run"), transaction.atomic():
+            conversations.add_message(talk, run=run, query="four", answer="FOUR")
         rows = Message.objects.unscoped().filter(conversation=talk).order_by("number")
         turns = list(rows.values_list("query", "answer"))
+        talk.refresh_from_db()
     assert turns == [("one", "ONE"), ("two", "TWO"), ("three", "THREE")]
     assert (talk.dialogue_count, talk.name) == (3, "one")
 
