@@ -120,6 +120,52 @@ def test_each_phase_runs_its_own_tests(tmp_path: Path):
     }
 
 
+# The first test waits until the phase after it has loaded the second.
+LOADED_AHEAD = """
+import os, pytest
+from pathlib import Path
+
+HERE = Path(__file__).parent
+if os.environ["TEST_PHASE"] == "browser":
+    loaded = os.open(HERE / "loaded", os.O_RDWR)
+    os.write(loaded, b"x")
+
+@pytest.mark.timeout(90)
+def test_first():
+    with (HERE / "loaded").open("rb", buffering=0) as word:
+        assert word.read(1)
+    assert not (HERE / "second ran").exists()
+    (HERE / "first ran").touch()
+
+@pytest.mark.browser
+def test_second():
+    (HERE / "second ran").touch()
+    assert (HERE / "first ran").exists()
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_next_phase_loads_its_tests_while_this_one_runs_and_begins_after_it(
+    tmp_path: Path, workers: int
+):
+    phases = [Phase(name, name, workers, (tmp_path,)) for name in ("parallel", "browser")]
+    os.mkfifo(tmp_path / "loaded")
+
+    result = run(tmp_path, LOADED_AHEAD, *phases, plugins="pytest_timeout,xdist.plugin")
+
+    assert (result.is_good, result.count) == (True, 2)
+
+
+def test_phase_that_waits_ends_with_a_run_that_gives_up(tmp_path: Path):
+    source = ELEVEN + "\n@pytest.mark.browser\ndef test_second():\n    pass\n"
+    phases = [Phase(name, name, 0, (tmp_path,)) for name in ("parallel", "browser")]
+
+    result = run(tmp_path, source, *phases)
+
+    assert [outcome.title for outcome in result.outcomes] == ["parallel"]
+    assert len(result.failures) == 11
+
+
 def test_run_without_any_test_is_not_good() -> None:
     assert not Result([Outcome("planted")]).is_good
 

@@ -14,7 +14,10 @@ from tests.phases.workers import Forks
 
 PHASE: Final = "TEST_PHASE"  # the environment variable with the name of the phase; without it all tests are selected
 RECORD: Final = "TEST_RECORD"  # … with the file that gets a line for each event
-VARIABLES: Final = (PHASE, RECORD)
+GATE: Final = (
+    "TEST_GATE"  # … with the end of a pipe from which something comes when the tests may begin
+)
+VARIABLES: Final = (PHASE, RECORD, GATE)
 BROWSER_LIMIT: Final = 240  # seconds; the limit of the others stands in pyproject.toml
 NIGHTLY_LIMIT: Final = 3 * 3600
 STANDARD_LIBRARY: Final = sysconfig.get_path("stdlib") + os.sep
@@ -57,8 +60,23 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         return
     config.pluginmanager.register(Forks(), "forks of the phase")
+    if GATE in os.environ:
+        config.pluginmanager.register(Gate(int(os.environ[GATE])), "gate of the phase")
     if record:
         config.pluginmanager.register(Recorder(Path(record)), "recorder of the phase")
+
+
+class Gate:
+    """Hold the tests back until the phase before has ended; they are loaded by then."""
+
+    def __init__(self, end: int) -> None:
+        self._end = end
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> None:
+        with os.fdopen(self._end, "rb", buffering=0) as gate:
+            if not gate.read(1):
+                pytest.exit("the run has ended before this phase", pytest.ExitCode.INTERRUPTED)
 
 
 class Recorder:
