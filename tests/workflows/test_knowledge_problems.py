@@ -47,6 +47,15 @@ def test_knowledge_base_of_another_team_is_missing_here(alice: Person, carol: Pe
     assert [field for _node, field, _message in problems_of(workflow)] == ["knowledge_bases"]
 
 
+def test_recall_that_reranks_without_a_model_is_a_problem(alice: Person) -> None:
+    data = {"type": "memory-recall", "title": "Recall", "scope": "global",
+            "query_selector": ["sys", "query"], "reranking": {"enabled": True}}  # fmt: skip
+    workflow = import_nodes(alice, {"id": "find", "data": data}, end("find", "text"))
+
+    message = "No reranking model is chosen; the order by words and meaning is kept"
+    assert problems_of(workflow) == [("find", "reranking.model", message)]
+
+
 @pytest.mark.parametrize(
     ("ranking", "message"),
     [

@@ -205,6 +205,20 @@ def test_reranking_counts_beside_the_question_for_what_to_search(alice: Person) 
     }
 
 
+def test_reranking_of_a_recall_is_a_call_of_its_model(alice: Person) -> None:
+    run = make_ended(alice, make_workflow(alice))
+    ranking = {"provider": "jina", "name": "r1", "usage": {"prompt_tokens": 30, "cost": 0.5}}
+    inputs = {"query": "x", "reranking": ranking}
+    add_step(run, kind="memory-recall", prompt_tokens=30, inputs=inputs)
+    add_step(run, node_key="plain", kind="memory-recall", inputs={"query": "x"})
+
+    report = load(alice)
+
+    assert {key: (row.calls, row.tokens, row.cost) for key, row in report.by["model"].items()} == {
+        ("jina", "r1"): (1, 30, 0.5),
+    }
+
+
 def connect(person: Person, name: str, model: str) -> ModelProvider:
     with tenant([person.team.pk]):
         return ModelProvider.objects.create(

@@ -21,17 +21,17 @@ from workflows.engine.import_report.report import (
     Place,
     Unsupported,
 )
+from workflows.engine.import_report.rerankers import find_reranker, get_reranker_field
 from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.nodes.agent.tool_node.tool_choice import get_named_tool, read_reference
 from workflows.engine.nodes.agent.tool_use.tool_references import list_named_tools
 from workflows.engine.nodes.data.code import LANGUAGES
-from workflows.engine.nodes.memory.knowledge.config import list_retrieval_models, read_rerank_model
+from workflows.engine.nodes.memory.knowledge.config import list_retrieval_models
 
 
 _NUMBERS: Final = re.compile(r"\.\d+(?=\.|$)")
 _VISION: Final = "vision"
 RERANKING: Final = "reranking_model"
-_RANKING: Final = "multiple_retrieval_config"
 # The kinds whose nodes ask a model each time they run.
 ASKING_KINDS: Final = frozenset({"llm", "agent", "question-classifier", "parameter-extractor"})
 
@@ -52,9 +52,9 @@ def find_models(document: Document, inventory: Inventory) -> Iterator[Finding]:
 def find_rerankers(document: Document, inventory: Inventory) -> Iterator[Finding]:
     """Yield the reranking models that are not connected: the order by words and meaning is kept instead."""
     for node in document.nodes:
-        reference = read_rerank_model(node)
+        reference = find_reranker(node)
         if reference is not None and not inventory.has_reranker(*reference):
-            place = (node.id, f"{_RANKING}.reranking_model")
+            place = (node.id, get_reranker_field(node))
             detail = "/".join(filter(None, (shorten(reference[0]), reference[1])))
             yield Finding(
                 Need.FEATURE, RERANKING, Effect.IGNORED, (node.id,), detail=detail, places=(place,)

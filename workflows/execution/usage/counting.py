@@ -77,7 +77,7 @@ def count_batch(team_id: UUID) -> int:
             "default": DEFAULT,
             "step_kinds": list(numbers.MODEL_STEP_KINDS),
             "helped_kinds": list(numbers.HELPED_STEP_KINDS),
-            "ranking_kind": numbers.RANKING_STEP_KIND,
+            "ranking_kinds": list(numbers.RANKING_STEP_KINDS),
             "agent_kind": numbers.AGENT_STEP_KIND,
             "call_kind": numbers.AGENT_CALL_KIND,
             "code_kind": numbers.CODE_STEP_KIND,

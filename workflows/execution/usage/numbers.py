@@ -7,7 +7,7 @@
 - The **latency** of a run is the time from its first step to its end. Runs that were stopped, and runs that waited for
   a person, a time or another run, have none.
 - A **model call** is a step that asks a model, also for the facts or the summary that memory stores, the ranking of pages
-  by a model, or one call of an agent. The embedding of texts for memory is a call too: that of a question counts
+  and memories by a model, or one call of an agent. The embedding of texts for memory is a call too: that of a question counts
   for the run that asks, or else for who asks, and that of memories, in the background, for nobody. Calls of
   sub-workflows count, each once, for the workflow whose run somebody started: its row has the tokens that the list of
   runs shows. Reused steps of debug runs and mocked steps are no calls. The latency of a call includes its retries.
@@ -32,9 +32,9 @@ from workflows.engine.nodes.agent.session import MODEL_KIND
 # The kinds of steps that are model calls; an agent's calls are parts of its step.
 MODEL_STEP_KINDS: Final = ("llm", "question-classifier", "parameter-extractor")
 # The steps of these kinds may have a call of a reranking model, which their inputs record.
-RANKING_STEP_KIND: Final = "knowledge-retrieval"
+RANKING_STEP_KINDS: Final = ("knowledge-retrieval", "memory-recall")
 # Memory nodes that may ask a model for themselves: for facts, summaries, and what to search. Their steps are calls if they did.
-HELPED_STEP_KINDS: Final = ("memory-store", "conversation-memory", RANKING_STEP_KIND)
+HELPED_STEP_KINDS: Final = ("memory-store", "conversation-memory", "knowledge-retrieval")
 AGENT_STEP_KIND: Final = "agent"
 CODE_STEP_KIND: Final = "code"
 AGENT_CALL_KIND: Final = MODEL_KIND

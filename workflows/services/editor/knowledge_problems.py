@@ -6,6 +6,7 @@ from uuid import UUID
 from accounts.tenancy import reading
 from workflows import memory_app
 from workflows.engine.import_report.data_sets import has_knowledge_base_for, list_data_sets
+from workflows.engine.import_report.rerankers import find_reranker, get_reranker_field
 from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.memory_usage import (
     KNOWLEDGE_FIELD,
@@ -13,14 +14,10 @@ from workflows.engine.language.memory_usage import (
     read_knowledge_bases,
 )
 from workflows.engine.language.problems import Problem, build_warning
-from workflows.engine.nodes.memory.knowledge.config import read_rerank_model
 from workflows.llm.config import normalize_name
 from workflows.llm.directory import ModelDirectory
 from workflows.models import KnowledgeMapping
 from workflows.services.models.mappings import join_name
-
-
-RERANK_FIELD = "multiple_retrieval_config.reranking_model"
 
 
 def find_knowledge_problems(
@@ -69,7 +66,7 @@ def _find_data_set_problems(node: NodeSpec, mappings: Mapping[str, str]) -> Iter
 
 
 def _find_rerank_problems(node: NodeSpec, directory: ModelDirectory | None) -> Iterator[Problem]:
-    reference = read_rerank_model(node)
+    reference = find_reranker(node)
     if reference is None or directory is None or directory.find_reranker(*reference) is not None:
         return
     name = join_name(normalize_name(reference[0]), reference[1])[:200]
@@ -79,4 +76,4 @@ def _find_rerank_problems(node: NodeSpec, directory: ModelDirectory | None) -> I
         message = (
             f"The reranking model {name} is not connected; the order by words and meaning is kept"
         )
-    yield build_warning("rerank.missing", message, node.id, RERANK_FIELD)
+    yield build_warning("rerank.missing", message, node.id, get_reranker_field(node))

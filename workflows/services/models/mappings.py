@@ -12,9 +12,9 @@ from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.tenancy import reading, tenant
 from workflows import permissions
+from workflows.engine.import_report.rerankers import find_reranker
 from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.problems import Problem, build_warning
-from workflows.engine.nodes.memory.knowledge.config import read_rerank_model
 from workflows.engine.nodes.memory.memory_store import FACTS, MemoryStore
 from workflows.errors import InvalidValue
 from workflows.execution.ports.models import load_directory
@@ -168,10 +168,7 @@ def find_missing_models(team_id: UUID, document: Document) -> MissingModels:
 def load_directory_for(team_id: UUID, nodes: Iterable[NodeSpec]) -> ModelDirectory | None:
     """Return the team's models if a node asks one or limits its cost, so that other documents cost no query."""
     is_needed = any(
-        read_model(node)
-        or takes_facts(node)
-        or node.data.get("max_cost")
-        or read_rerank_model(node)
+        read_model(node) or takes_facts(node) or node.data.get("max_cost") or find_reranker(node)
         for node in nodes
     )
     return load_directory(team_id) if is_needed else None

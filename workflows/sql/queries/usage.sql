@@ -51,7 +51,7 @@ WITH RECURSIVE batch AS (
         step.prompt_tokens - ranking.tokens AS prompt_tokens, step.completion_tokens, step.elapsed,
         step.status IN ('failed', 'exception') AS has_failed
     FROM workflows_step step JOIN batch ON batch.id = step.run_id
-    CROSS JOIN LATERAL (SELECT CASE WHEN step.kind = %(ranking_kind)s
+    CROSS JOIN LATERAL (SELECT CASE WHEN step.kind = ANY(%(ranking_kinds)s)
         THEN coalesce((step.inputs #>> '{reranking,usage,prompt_tokens}')::bigint, 0) ELSE 0 END AS tokens) ranking
     WHERE step.reused_from IS NULL AND step.edited_at IS NULL AND (
         step.kind = ANY(%(helped_kinds)s) AND step.prompt_tokens + step.completion_tokens > ranking.tokens
@@ -63,7 +63,7 @@ WITH RECURSIVE batch AS (
         coalesce((step.inputs #>> '{reranking,usage,prompt_tokens}')::bigint, 0), 0, step.elapsed,
         step.inputs #> '{reranking,error}' IS NOT NULL
     FROM workflows_step step JOIN batch ON batch.id = step.run_id
-    WHERE step.kind = %(ranking_kind)s AND step.reused_from IS NULL AND step.edited_at IS NULL
+    WHERE step.kind = ANY(%(ranking_kinds)s) AND step.reused_from IS NULL AND step.edited_at IS NULL
         AND step.inputs -> 'reranking' IS NOT NULL
     UNION ALL
     SELECT part.run_id, coalesce(part.outputs -> 'model', step.inputs -> 'model'), part.outputs -> 'usage',

@@ -26,11 +26,12 @@ from workflows.engine.nodes.memory.knowledge.metadata_filters import (
     check_conditions,
     list_condition_references,
 )
+from workflows.engine.nodes.memory.knowledge.model_ranking import CANDIDATES
 from workflows.engine.nodes.memory.knowledge.questions import (
     choose_knowledge_base,
     find_conditions,
 )
-from workflows.engine.nodes.memory.knowledge.reranking import CANDIDATES, ScoredPage, rank_again
+from workflows.engine.nodes.memory.knowledge.reranking import ScoredPage, rank_again
 from workflows.engine.nodes.memory.memory_access import (
     build_recalled_event,
     get_knowledge,

@@ -1,6 +1,6 @@
 """The memory nodes share the access to the memory ports, entries as workflow values, and events."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -108,6 +108,10 @@ def get_query(selector: Sequence[str] | None, ctx: NodeContext) -> str | None:
     return None if query is None else as_text(query)
 
 
+# Puts recalled entries into a better order, and keeps the best.
+Rank = Callable[[Sequence[MemoryHit]], Awaitable[Sequence[MemoryHit]]]
+
+
 async def recall_entries(
     ctx: NodeContext,
     *,
@@ -122,11 +126,14 @@ async def recall_entries(
     origin: Origin | None = None,  # of one of several calls of the step
     include_recent: bool = False,
     finds_former: bool = True,
+    rank: Rank | None = None,
+    candidates: int | None = None,
 ) -> tuple[list[MemoryHit], MemoryRecalled]:
     """Return the entries that memory recalls, and the event that reports it.
 
     With ``include_recent`` the most recent entries follow those that match the query, up to ``top_k``. With ``finds_former`` a
     query about the past finds what no longer holds, too. What disagrees with an entry stands beside it, also beyond ``top_k``.
+    ``rank`` chooses up to ``top_k`` among this many ``candidates``.
     """
     memory = get_memory(ctx, scope)
     recall = partial(
@@ -141,12 +148,15 @@ async def recall_entries(
     hits = await recall(
         key=key,
         query_text=query,
-        top_k=top_k,
+        top_k=candidates if rank else top_k,
         recency_days=recency_days,
         min_score=min_score,
         include_former=None if finds_former else False,
     )
-    relevant_count, left_out = len(list_shown(hits)), list_left_out(hits)
+    left_out = list_left_out(hits)
+    if rank and hits:
+        hits = await rank(hits)
+    relevant_count = len(list_shown(hits))
     if include_recent and key is None and query and top_k and len(hits) < top_k:
         hits = extend_hits(hits, await recall(top_k=top_k), top_k)
     hits = list_shown(hits)

@@ -1,13 +1,14 @@
 """Recall: returns memories as a list of entries, and as text for a prompt."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pydantic import Field as Bounded
+from pydantic import ValidationError
 
 from workflows.engine.appearance import Data, get_variable_name
-from workflows.engine.configuration import Field, NodeConfig, Widget
+from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import (
@@ -19,6 +20,12 @@ from workflows.engine.language.memory_usage import (
     RECENCY,
     get_scope_label,
 )
+from workflows.engine.nodes.memory.history_context import to_text
+from workflows.engine.nodes.memory.knowledge.model_ranking import (
+    RerankModel,
+    count_candidates,
+    rank_texts,
+)
 from workflows.engine.nodes.memory.memory_access import (
     SCOPE_FIELD,
     get_query,
@@ -27,11 +34,19 @@ from workflows.engine.nodes.memory.memory_access import (
 )
 from workflows.engine.nodes.memory.profile import exclude_profile, recall_profile
 from workflows.engine.nodes.memory.quoting import join_blocks, render_profile, render_quotes
+from workflows.engine.ports import MemoryHit, Usage
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
 
 
 TEXT_OUTPUT: Final = "text"
+
+
+class Reranking(ConfigPart):
+    """Whether a model puts what is recalled for a query into a better order, and which one."""
+
+    enabled: bool = False
+    model: RerankModel = RerankModel()
 
 
 class RecallConfig(NodeConfig):
@@ -45,6 +60,19 @@ class RecallConfig(NodeConfig):
     include_recent: bool = False
     include_profile: bool = False
     finds_former: bool = True
+    reranking: Reranking = Reranking()
+
+
+def read_recall_reranking(node: NodeSpec) -> tuple[str, str] | None:
+    """Return the provider and the name of the model that is to rank what a node recalls, or None without one."""
+    settings = node.data.get("reranking")
+    if node.kind != MemoryRecall.name or not isinstance(settings, Mapping):
+        return None
+    try:
+        reranking = Reranking.model_validate(dict(settings))
+    except ValidationError:
+        return None  # validation reports it
+    return (reranking.model.provider, reranking.model.model) if reranking.enabled else None
 
 
 class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
@@ -82,6 +110,13 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
         replace(MIN_SCORE, is_advanced=True),
         replace(RECENCY, is_advanced=True),
         replace(FINDS_FORMER, is_advanced=True),
+        Field("reranking", gettext_noop("Rerank"), Widget.SECTION, is_advanced=True, fields=(
+            Field("enabled", gettext_noop("Rerank"), Widget.SWITCH),
+            Field("model", gettext_noop("Reranking model"), Widget.RERANK_MODEL,
+                  shown_when=("enabled", (True,)),
+                  example={"provider": "jina", "model": "jina-reranker-v2-base-multilingual"},
+                  help=gettext_noop("A model of a connected provider that scores documents. Empty: the team's default.")),
+        ), help=gettext_noop("A model puts what is recalled for a query into a better order. If it fails, the order stays.")),
     )  # fmt: skip
 
     def summarize(self, data: Data) -> Iterable[Text]:
@@ -108,6 +143,8 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
         query = get_query(prepared.query_selector, ctx)
         ctx.record_inputs({"scope": prepared.scope, "query": query, "key": prepared.key})
         profile, events = await recall_profile(ctx) if prepared.include_profile else ((), ())
+        ranker = _Ranker(prepared.reranking.model, query or "", prepared.top_k, ctx)
+        is_ranked = prepared.reranking.enabled and bool(query) and not prepared.key
         hits, event = await recall_entries(
             ctx,
             scope=prepared.scope,
@@ -119,6 +156,8 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
             min_score=prepared.min_score,
             include_recent=prepared.include_recent,
             finds_former=prepared.finds_former,
+            rank=ranker.rank if is_ranked else None,
+            candidates=count_candidates(prepared.top_k),
         )
         outputs: dict[str, Json] = {
             TEXT_OUTPUT: join_blocks(
@@ -128,4 +167,25 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
             "count": len(hits),
             "found": len(hits) > event.recent_count,
         }
-        return NodeResult(outputs, events=(*events, event))
+        return NodeResult(outputs, events=(*events, event), usage=ranker.usage)
+
+
+@dataclass(slots=True)
+class _Ranker:
+    """Ranks what was recalled, and knows afterwards what that cost."""
+
+    model: RerankModel
+    query: str
+    count: int
+    ctx: NodeContext
+    usage: Usage | None = None
+
+    async def rank(self, hits: Sequence[MemoryHit]) -> Sequence[MemoryHit]:
+        """Return the best hits, best first. If the model fails, the step notes it, and their order stays."""
+        texts = [to_text(hit.value) for hit in hits]
+        ranking = await rank_texts(self.model, self.query, texts, self.count, self.ctx)
+        if ranking.failure:
+            self.ctx.recorded_inputs["note"] = ranking.note
+            return hits[: self.count]
+        self.usage = ranking.usage
+        return [hits[index] for index, _score in ranking.scores][: self.count]

@@ -8,12 +8,13 @@ from workflows.engine.nodes.agent.agent import Agent
 from workflows.engine.nodes.memory.knowledge.metadata_filters import OPERATORS, get_operator_label
 from workflows.engine.nodes.memory.knowledge.questions import METADATA_NAMES
 from workflows.engine.nodes.memory.knowledge_retrieval import KnowledgeRetrieval
+from workflows.engine.nodes.memory.memory_recall import MemoryRecall
 from workflows.models import Workflow
 from workflows.views.editor.inspector.models import build_rerank_choices
 from workflows.views.phrases import translate_text
 
 
-KNOWLEDGE_KINDS: Final = frozenset({Agent.name, KnowledgeRetrieval.name})
+KNOWLEDGE_KINDS: Final = frozenset({Agent.name, KnowledgeRetrieval.name, MemoryRecall.name})
 
 
 def build_knowledge_context(principal: Principal, workflow: Workflow) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pydantic import Field as Bounded
 from workflows.engine.configuration import ConfigPart, NodeConfig
 from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.language.memory_usage import is_knowledge_base
+from workflows.engine.nodes.memory.knowledge.model_ranking import RerankModel
 from workflows.engine.nodes.memory.model_text import HelperModel
 
 
@@ -41,11 +42,6 @@ KnowledgeBases = Annotated[
     AfterValidator(_check_knowledge_bases),
     Bounded(max_length=MAX_KNOWLEDGE_BASES),
 ]
-
-
-class RerankModel(ConfigPart):
-    provider: str = ""
-    model: str = ""
 
 
 class VectorSetting(ConfigPart):

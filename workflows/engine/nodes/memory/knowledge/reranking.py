@@ -2,24 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from workflows.engine.errors import ModelFailed, RerankUnavailable
 from workflows.engine.kinds import NodeContext
-from workflows.engine.language.document import Json
 from workflows.engine.memory_ports import PageHit
-from workflows.engine.model_records import describe_source, describe_usage
 from workflows.engine.nodes.memory.knowledge.config import (
     WEIGHTED_SCORE,
     KnowledgeConfig,
     Weights,
 )
-from workflows.engine.ports import ModelSource, RerankPort, RerankRequest, Usage
-
-
-# So many pages are found by words and meaning before they are ranked again.
-CANDIDATES: Final = 50
-_MAX_LENGTH: Final = 8_000  # characters of a page that a model is given
+from workflows.engine.nodes.memory.knowledge.model_ranking import rank_texts
+from workflows.engine.ports import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,48 +72,17 @@ def rank_by_weights(weights: Weights, hits: Sequence[PageHit]) -> Ranking:
 async def _rank_by_model(
     config: KnowledgeConfig, query: str, hits: Sequence[PageHit], ctx: NodeContext
 ) -> Ranking:
-    model = config.rerank_model
-    port: object = ctx.ports.model  # not every model port has models of this kind
-    if not isinstance(port, RerankPort):
-        name = f"the model {model.model} is not connected"
-        return _keep(config, hits, name if model.model else "no reranking model is chosen")
-    request = RerankRequest(
-        model.provider,
-        model.model,
-        query,
-        tuple(map(_build_text, hits)),
-        min(config.max_results, len(hits)),
-        ctx.origin,
-    )
-    try:
-        result = await port.rerank(request)
-    except RerankUnavailable as unavailable:
-        return _keep(config, hits, unavailable.message)
-    except ModelFailed as failure:
-        _record(ctx, failure.source, error=failure.message)
-        return _keep(config, hits, failure.message)
-    _record(ctx, result.source, result.usage)
+    texts, count = [*map(_build_text, hits)], config.max_results
+    result = await rank_texts(config.rerank_model, query, texts, count, ctx)
+    if result.failure:
+        return Ranking(_keep_order(hits, config.score_threshold), [result.note])
     pages = [ScoredPage(hits[index], score) for index, score in result.scores]
     return _keep_relevant(Ranking(pages, usage=result.usage), config.author_threshold)
 
 
-def _record(
-    ctx: NodeContext, source: ModelSource | None, usage: Usage | None = None, *, error: str = ""
-) -> None:
-    """Record the model that ranked or failed to, apart from one that the step may have asked for something else."""
-    if source is not None:
-        record: dict[str, Json] = {**describe_source(source)}
-        record |= {"error": error} if error else {"usage": describe_usage(usage or Usage())}
-        ctx.recorded_inputs["reranking"] = record
-
-
 def _build_text(hit: PageHit) -> str:
     page = hit.page
-    return f"{page['title']}\n{page['content'] or page['summary']}"[:_MAX_LENGTH]
-
-
-def _keep(config: KnowledgeConfig, hits: Sequence[PageHit], reason: str) -> Ranking:
-    return Ranking(_keep_order(hits, config.score_threshold), [f"not reranked: {reason}"])
+    return f"{page['title']}\n{page['content'] or page['summary']}"
 
 
 def _keep_order(hits: Sequence[PageHit], threshold: float) -> list[ScoredPage]:
