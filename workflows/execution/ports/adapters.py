@@ -49,6 +49,7 @@ from workflows.execution.ports.histories import build_history
 from workflows.execution.ports.http import GuardedHttp
 from workflows.execution.ports.published_versions import Approval
 from workflows.execution.ports.stored_secrets import StoredSecrets
+from workflows.execution.ports.traced_http import give_trace_on
 from workflows.execution.run_setup import NO_SETUP, Setup
 from workflows.execution.threads import LoadedOnce, run_in_thread
 from workflows.models import DryRunChange
@@ -103,7 +104,7 @@ def build_ports(claim: Claim, setup: Setup, services: Services) -> Ports:
         memory=build_memory(claim, setup) if memory_app.is_on() else None,
         templates=services.templates,
         code=services.code,
-        http=services.http,
+        http=give_trace_on(services.http, claim.row),
         files=RunFiles(claim.team_id, claim.run_id, claim.row, services.http),
         documents=services.documents,
         history=build_history(claim),
@@ -180,7 +181,7 @@ def build_tools(claim: Claim, services: Services, workflows: ToolPort) -> ToolPo
         partial(load_principal, claim.run_id, claim.team_id, claim.row),
         run_in_thread,
         clock=services.clock,
-        http=services.http,
+        http=give_trace_on(services.http, claim.row),
         workflows=workflows,
         approval=None if approval is None else approval.tools,
     )

@@ -474,3 +474,11 @@ def test_run_of_an_archived_workflow_can_still_be_read(alice: Person):
     alice.client.post(reverse("workflows:archive", args=[run.workflow_id]))
 
     assert "step-output" in page_of(alice, run)
+
+
+def test_trace_of_the_caller_stands_on_the_page_of_a_run_that_has_one(alice: Person) -> None:
+    workflow = make_workflow(alice)
+    traced = make_run(alice, workflow, trace_id="of-the-caller-1")
+
+    assert "of-the-caller-1" in page_of(alice, traced)
+    assert "Trace of the caller" not in page_of(alice, make_run(alice, workflow))
