@@ -7,6 +7,7 @@ A database that contains teams is refused unless the option ``--really`` is give
 import argparse
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from bench._common import ROOT
+from config.embedded.layout import find_layout  # reads no environment
 
 
 REFUSED: Final = 2  # the exit status, as of leakcheck
@@ -34,9 +36,23 @@ def add_really_option(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
+def make_scratch_folder(prefix: str = "mnemoflow-bench-") -> Iterator[str]:
+    """Provide a folder for the data of a server, and remove it at the end together with its database.
+
+    For root, that lies somewhere else: PostgreSQL runs as another user, who may not enter a temporary folder.
+    """
+    with TemporaryDirectory(prefix=prefix) as scratch:
+        server_home = find_layout(Path(scratch) / "home").server_home
+        try:
+            yield scratch
+        finally:
+            shutil.rmtree(server_home, ignore_errors=True)
+
+
+@contextmanager
 def run_temporary_services(*, really: bool = False) -> Iterator[None]:
     """Run the services of a benchmark and set up Django for the duration of the block. See the module's docstring."""
-    with TemporaryDirectory(prefix="mnemoflow-bench-") as scratch:
+    with make_scratch_folder() as scratch:
         # The environment is read once, so it is set before any module of the product is imported.
         home = {"MNEMOFLOW_HOME": str(Path(scratch) / "home")}
         with patch.dict(os.environ, home):

@@ -14,7 +14,6 @@ import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -26,7 +25,7 @@ from typing import Any
 
 from bench import browser
 from bench._common import ROOT, VENVS, Bar, report
-from bench._services import run_server
+from bench._services import make_scratch_folder, run_server
 from bench.browser import Gesture, Mouse
 from bench.graphs import build_document
 
@@ -95,7 +94,7 @@ async def _measure(candidates: list[str], rounds: int) -> dict[str, Any]:
 
     results: dict[str, Any] = {}
     with (
-        tempfile.TemporaryDirectory(prefix="canvas-bench-") as scratch,
+        make_scratch_folder(prefix="canvas-bench-") as scratch,
         run_server(scratch, PORT) as start,
     ):
         async with async_playwright() as playwright:

@@ -11,7 +11,6 @@ import json
 import random
 import re
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from itertools import chain
@@ -21,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bench._common import Bar, report
-from bench._services import run_server
+from bench._services import make_scratch_folder, run_server
 from bench.graphs import build_document
 
 
@@ -37,7 +36,7 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=60, help="repetitions of each edit")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home, run_server(home, PORT) as start_url:
+    with make_scratch_folder() as home, run_server(home, PORT) as start_url:
         client = Client(start_url)
         measured = {nodes: _measure(client, nodes, edges, options.times) for nodes, edges in SIZES}
     bars = [

@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import re
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,7 +25,7 @@ from urllib.request import urlopen
 import httpx2
 
 from bench._common import Bar, compute_percentile, report
-from bench._services import run_server
+from bench._services import make_scratch_folder, run_server
 from bench.real_model import KEY, MODEL, install_server, run_model_server
 
 
@@ -85,7 +84,7 @@ def main() -> int:
     with (
         run_model_server(install_server()) as model_port,
         run_relay(f"http://127.0.0.1:{model_port}") as relay,
-        tempfile.TemporaryDirectory() as scratch,
+        make_scratch_folder() as scratch,
         patch.dict(os.environ, {"NET_ALLOW": relay.address}),
         run_server(scratch, PORT) as start_url,
         httpx2.Client(timeout=120, trust_env=False) as client,

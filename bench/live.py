@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import os
 import sys
-import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from urllib.request import urlopen
 from uuid import UUID
 
 from bench._common import Bar, compute_percentile, report
-from bench._services import run_server
+from bench._services import make_scratch_folder, run_server
 from bench._streams import (
     Client,
     Probe,
@@ -55,7 +54,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20, help="time of the steady measurement")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch, run_server(scratch, PORT) as start_url:
+    with make_scratch_folder() as scratch, run_server(scratch, PORT) as start_url:
         home = str(Path(scratch) / "home")
         urlopen(start_url).close()
         with patch.dict(

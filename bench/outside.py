@@ -11,7 +11,6 @@ import asyncio
 import http.client
 import json
 import os
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -25,7 +24,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from bench._common import Bar, compute_percentile, report
-from bench._services import run_server
+from bench._services import make_scratch_folder, run_server
 
 
 PORT: Final = 8798
@@ -88,7 +87,7 @@ def main() -> int:
     options = parser.parse_args()
     allowed = {"NET_ALLOW": f"127.0.0.1:{OUTSIDE_PORT}"}
     with (
-        tempfile.TemporaryDirectory() as scratch,
+        make_scratch_folder() as scratch,
         patch.dict(os.environ, allowed),
         run_hanging_server(options.seconds),
         run_server(scratch, PORT) as start_url,

@@ -10,7 +10,6 @@ import argparse
 import asyncio
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -22,7 +21,7 @@ from urllib.request import urlopen
 import httpx2
 
 from bench._common import Bar, install_peer, report, run_script
-from bench._services import run_server
+from bench._services import make_scratch_folder, run_server
 from bench._token_server import ENDLESS, SILENT, STALLED, TokenServer, run_token_server
 from bench.first_token import PORT, Relay, Target, build_document, set_up
 from bench.peers.streaming import LONG, SHORT
@@ -162,7 +161,7 @@ async def measure_leaving(server: TokenServer, leave: Callable[[], Awaitable[Any
 def measure_product(server: TokenServer) -> list[float]:
     """Return the seconds from the request that cancels a run until the server saw that the worker has left."""
     with (
-        tempfile.TemporaryDirectory() as scratch,
+        make_scratch_folder() as scratch,
         patch.dict(os.environ, {"NET_ALLOW": server.address}),
         run_server(scratch, PORT) as start_url,
         httpx2.Client(timeout=120, trust_env=False) as client,

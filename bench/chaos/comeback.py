@@ -5,11 +5,10 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 from bench._common import Bar
-from bench._services import run_server
+from bench._services import make_scratch_folder, run_server
 from bench.chaos.system import find_port, say
 
 
@@ -18,7 +17,7 @@ ROUNDS = 3
 
 
 def measure_comebacks(measured: dict[str, object]) -> list[Bar]:
-    with TemporaryDirectory(prefix="mnemoflow-chaos-") as folder:
+    with make_scratch_folder("mnemoflow-chaos-") as folder:
         os.environ["MNEMOFLOW_HOME"] = str(Path(folder) / "home")
         with run_server(folder, find_port() + 50) as address:
             port = urlsplit(address).port or 80

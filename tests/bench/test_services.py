@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bench import _services
+from config.embedded import layout
 from tests.support.cast import Person
 
 
@@ -27,6 +28,20 @@ def test_home_is_one_of_its_own_and_gone_afterwards(monkeypatch: pytest.MonkeyPa
     assert home != Path("/somewhere/live")
     assert not home.parent.exists()
     assert os.environ["MNEMOFLOW_HOME"] == "/somewhere/live"
+
+
+def test_database_of_root_lies_elsewhere_and_is_gone_afterwards_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(layout, "SYSTEM_HOME", tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+    with _services.make_scratch_folder() as scratch:
+        data = layout.find_layout(Path(scratch) / "home").pg_data
+        data.mkdir(parents=True)
+
+    assert data.parent.parent == tmp_path
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.django_db
