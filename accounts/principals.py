@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 from uuid import UUID
 
-from django.db import connection
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from accounts.errors import NotAllowed, NotSignedIn
-from accounts.models import ApiKey, Role, User
+from accounts.models import ApiKey, Membership, Role, User
 from accounts.roles import KEY_ROLE
 from accounts.tenancy import fetch_each, lookup, tenant
 
@@ -194,9 +193,10 @@ def get_current_team_id(request: HttpRequest) -> UUID:
 
 def load_user_principal(user: User) -> UserPrincipal:
     """Load the principal of a user with their current roles."""
-    with lookup(str(user.pk)), connection.cursor() as cursor:
-        cursor.execute(_FIND_ROLES, [user.pk])
-        return UserPrincipal(user, {team_id: Role(role) for team_id, role in cursor.fetchall()})
+    with lookup(str(user.pk)):
+        memberships = Membership.objects.unscoped().filter(user_id=user.pk).order_by()
+        rows = memberships.values_list("team_id", "role")
+        return UserPrincipal(user, {team_id: Role(role) for team_id, role in rows})
 
 
 def load_user_principals(users: Iterable[User]) -> dict[UUID, UserPrincipal]:
