@@ -66,9 +66,9 @@ def test_call_outside_of_runs_counts_for_who_asks(cast: Cast, alice: Person, pro
     count(alice, provider, EmbeddingCaller(alice.principal))
     count(alice, provider, None)
 
-    own = make_service_subject(key.service_account_id)
+    account = make_service_subject(key.service_account_id)
     assert list_tokens(alice, "person") == {
-        own: 10, "ana": 10, str(alice.user.pk): 10, "": 10,
+        account: 10, "ana": 10, str(alice.user.pk): 10, "": 10,
     }  # fmt: skip
     assert list_tokens(alice, "key") == {key.pk: 20, None: 20}
     assert list_tokens(alice, "channel") == {"api": 10, "mcp": 10, "page": 10, "memory": 10}
@@ -78,9 +78,9 @@ def test_call_of_a_deleted_run_counts_for_its_key(cast: Cast, alice: Person, pro
     key, _secret = make_key(cast, alice)
     run = make_run(alice, make_workflow(alice))
     principal = load_run_principal(run_id=run.pk, team_id=alice.team.pk, key_id=key.pk)
-    gone = EmbeddingCaller(principal, "01a22d97-a19d-7002-97e1-99704f0e2b85", "ana")
+    caller = EmbeddingCaller(principal, "01a22d97-a19d-7002-97e1-99704f0e2b85", "ana")
 
-    count(alice, provider, gone)
+    count(alice, provider, caller)
 
     assert (list_tokens(alice, "key"), list_tokens(alice, "person")) == ({key.pk: 10}, {"ana": 10})
 

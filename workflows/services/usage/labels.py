@@ -96,11 +96,11 @@ def _name_people(principal: Principal, team_id: UUID, subjects: Sequence[str]) -
 
 def list_visible_people(principal: Principal, team_id: UUID) -> set[str]:
     """Return the subjects whose runs are the principal's own, so that their ids may be shown."""
-    own = match_own_usage(principal)
+    condition = match_own_usage(principal)
     return {
         subject
         for model in USAGE_MODELS
-        for subject in _list_subjects(model.objects.unscoped().filter(own, team_id=team_id))
+        for subject in _list_subjects(model.objects.unscoped().filter(condition, team_id=team_id))
     }
 
 

@@ -86,10 +86,10 @@ async def test_without_a_model_the_order_stays_and_the_step_notes_it(
     memory: InMemoryProvider, models: Any, reason: str
 ) -> None:
     plain, _event = await recall(memory, models, top_k=2)
-    kept, _event = await recall(memory, models, top_k=2, reranking=ON)
+    ranked, _event = await recall(memory, models, top_k=2, reranking=ON)
 
-    assert list_values(kept) == list_values(plain)
-    assert find_step(kept).inputs["note"] == reason
+    assert list_values(ranked) == list_values(plain)
+    assert find_step(ranked).inputs["note"] == reason
 
 
 async def test_failing_model_is_recorded_as_a_call_and_the_order_stays(
@@ -99,10 +99,10 @@ async def test_failing_model_is_recorded_as_a_call_and_the_order_stays(
     failure.source = ModelSource("jina", "r1")
 
     plain, _event = await recall(memory, None, top_k=2)
-    kept, _event = await recall(memory, Models(failure=failure), top_k=2, reranking=ON)
+    ranked, _event = await recall(memory, Models(failure=failure), top_k=2, reranking=ON)
 
-    assert list_values(kept) == list_values(plain)
-    inputs = find_step(kept).inputs
+    assert list_values(ranked) == list_values(plain)
+    inputs = find_step(ranked).inputs
     assert inputs["note"] == "not reranked: jina answered with status 500."
     assert inputs["reranking"]["error"] == "jina answered with status 500."
 
