@@ -11,9 +11,9 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from accounts.errors import NotAllowed, NotSignedIn
-from accounts.models import ApiKey, Membership, Role, User
+from accounts.models import ApiKey, Role, User
 from accounts.roles import KEY_ROLE
-from accounts.tenancy import fetch_each, lookup, tenant
+from accounts.tenancy import fetch_by_key, fetch_each, tenant
 
 
 TEAM_IN_SESSION = "team_id"
@@ -193,10 +193,8 @@ def get_current_team_id(request: HttpRequest) -> UUID:
 
 def load_user_principal(user: User) -> UserPrincipal:
     """Load the principal of a user with their current roles."""
-    with lookup(str(user.pk)):
-        memberships = Membership.objects.unscoped().filter(user_id=user.pk).order_by()
-        rows = memberships.values_list("team_id", "role")
-        return UserPrincipal(user, {team_id: Role(role) for team_id, role in rows})
+    rows = fetch_by_key(_FIND_ROLES, str(user.pk))
+    return UserPrincipal(user, {team_id: Role(role) for team_id, role in rows})
 
 
 def load_user_principals(users: Iterable[User]) -> dict[UUID, UserPrincipal]:

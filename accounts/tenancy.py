@@ -142,6 +142,23 @@ def lookup_each(keys: Iterable[str], *, using: str = DEFAULT_DB_ALIAS) -> Iterat
             yield key
 
 
+def fetch_by_key(
+    statement: str, key: str, *, using: str = DEFAULT_DB_ALIAS
+) -> list[tuple[Any, ...]]:
+    """Return the rows that a statement finds for the key, its parameter, while only the key's rows are visible.
+
+    Outside a transaction it takes one round trip: the statements of one message are a transaction of their own.
+    """
+    if connections[using].in_atomic_block:
+        with lookup(key, using=using), connections[using].cursor() as cursor:
+            cursor.execute(statement, [key])
+            return list(cursor.fetchall())
+    with connections[using].cursor() as cursor:
+        cursor.execute(f"{SET_LOCALLY}; {statement}", [LOOKUP_SETTING, key, key])
+        cursor.nextset()
+        return list(cursor.fetchall())
+
+
 def fetch_each(
     statement: str, keys: Iterable[str], *, using: str = DEFAULT_DB_ALIAS
 ) -> dict[str, list[tuple[Any, ...]]]:

@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection
 
-from accounts.tenancy import reading, tenant
+from accounts.tenancy import fetch_by_key, reading, tenant
 
 
 def read_visible_teams() -> str:
@@ -80,3 +80,33 @@ def test_error_of_a_reader_leaves_the_block_around_it_as_it_was(cast):
             raise ZeroDivisionError
 
         assert read_visible_teams() == f"{{{cast.team_a.id}}}"
+
+
+ROLES = "SELECT role FROM accounts_membership WHERE user_id = %s"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rows_of_a_key_are_fetched_by_one_statement_that_leaves_no_setting(
+    cast, django_assert_num_queries
+):
+    with django_assert_num_queries(1):
+        rows = fetch_by_key(ROLES, str(cast.alice.user.pk))
+    rows_of_no_key = fetch_by_key("SELECT role FROM accounts_membership WHERE %s <> ''", "other")
+
+    assert rows == [("owner",)]
+    assert rows_of_no_key == []
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM accounts_membership")
+        assert cursor.fetchone() == (0,)
+
+
+@pytest.mark.django_db
+def test_rows_of_a_key_within_a_block_leave_the_team_of_the_block_visible(cast):
+    with tenant([cast.team_b.id]):
+        rows = fetch_by_key(ROLES, str(cast.alice.user.pk))
+
+        assert rows == [("owner",)]
+        assert read_visible_teams() == f"{{{cast.team_b.id}}}"
+        with connection.cursor() as cursor:
+            cursor.execute(ROLES, [str(cast.alice.user.pk)])
+            assert cursor.fetchone() is None
