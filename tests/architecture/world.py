@@ -1,9 +1,11 @@
-"""Databases where a team has one of everything already: made once a worker, kept to its end, rolled back a test.
+"""Databases where a team has one of everything already: made once a run, copied for each worker, rolled back a test.
 
 One of everything takes seconds, and hundreds of tests want it. It is committed, in a database of its own, rather than
 kept in one transaction as long as a module: there PostgreSQL's `now()` would stand still.
 """
 
+import fcntl
+import pickle
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -57,23 +59,41 @@ class World:
         return client
 
 
-# By whether both teams have one of everything.
+# This process's, by whether both teams have one of everything.
 _KEPT: dict[bool, World] = {}
 
 
 @contextmanager
 def world(*, of_both: bool) -> Iterator[World]:
     """This process's connections lead there until the block ends. Nobody may be within a transaction, nor commit."""
-    database = f"{database_name()}_{'both' if of_both else 'theirs'}"
+    kind = "both" if of_both else "theirs"
+    database = f"{database_name()}_{kind}"
     if of_both not in _KEPT:
-        servers.clone_database(database)
+        made = _provide(f"world_{kind}", of_both=of_both)
+        servers.clone_database(database, template=f"world_{kind}")
+        _KEPT[of_both] = made
     servers.use_database(database)
     try:
-        if of_both not in _KEPT:
-            _KEPT[of_both] = _made(of_both)
         yield _KEPT[of_both]
     finally:
         servers.use_database(database_name())
+
+
+def _provide(name: str, *, of_both: bool) -> World:
+    """Return what is in the database of this name, which the first process of the run to need it makes for all."""
+    content = servers.HOME / f"{name}.pickle"
+    with (servers.HOME / "world.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if not content.exists():
+            servers.clone_database(name)
+            servers.use_database(name)
+            try:
+                made = _made(of_both)
+            finally:
+                servers.use_database(database_name())
+            content.write_bytes(pickle.dumps(made))
+    stored: World = pickle.loads(content.read_bytes())
+    return stored
 
 
 def _made(of_both: bool) -> World:

@@ -75,9 +75,9 @@ def start_valkey() -> Valkey:
     return server
 
 
-def clone_database(name: str) -> None:
+def clone_database(name: str, template: str = TEMPLATE) -> None:
     with _one_at_a_time(), psycopg.connect(postgres().build_url(), autocommit=True) as connection:
-        names = {"name": sql.Identifier(name), "template": sql.Identifier(TEMPLATE)}
+        names = {"name": sql.Identifier(name), "template": sql.Identifier(template)}
         connection.execute(sql.SQL("drop database if exists {name} with (force)").format(**names))
         connection.execute(sql.SQL("create database {name} template {template}").format(**names))
 
