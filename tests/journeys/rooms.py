@@ -7,7 +7,7 @@ for each test. So does, in part, a page made anew, which is a process of its own
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, BrowserContext, Error, Page, ViewportSize
+from playwright.sync_api import Browser, BrowserContext, CDPSession, Error, Page, ViewportSize
 
 
 PATIENCE = 60_000  # milliseconds until what is awaited surely doesn't come any more
@@ -22,6 +22,8 @@ class Rooms:
     def __init__(self, browser: Browser, address: str) -> None:
         self._browser, self._address = browser, address
         self._free: list[BrowserContext] = []
+        # Those of their first pages: to open one takes longer than what it is asked.
+        self._sessions: dict[BrowserContext, CDPSession] = {}
 
     @contextmanager
     def lent(self) -> Iterator[BrowserContext]:
@@ -35,7 +37,9 @@ class Rooms:
 
     def _built(self) -> BrowserContext:
         context = self._browser.new_context(base_url=self._address, viewport=SIZE)
-        context.new_page().goto("/healthz")
+        page = context.new_page()
+        page.goto("/healthz")
+        self._sessions[context] = context.new_cdp_session(page)
         return context
 
     def _take_back(self, context: BrowserContext) -> None:
@@ -43,6 +47,7 @@ class Rooms:
             self._tidy(context)
         except (Error, ValueError):  # a test may have left it in any state, even without a page
             context.close()
+            del self._sessions[context]
         else:
             self._free.append(context)
 
@@ -58,9 +63,7 @@ class Rooms:
         stays.goto("/healthz")
         # After the pages have gone, for one that goes may still keep something.
         everything = {"origin": self._address, "storageTypes": "all"}
-        session = context.new_cdp_session(stays)
-        session.send("Storage.clearDataForOrigin", everything)
-        session.detach()
+        self._sessions[context].send("Storage.clearDataForOrigin", everything)
         stays.emulate_media(color_scheme="null", reduced_motion="null", forced_colors="null")
         self._let_go(stays)
         if stays.evaluate(FORGET):
