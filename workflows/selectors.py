@@ -244,13 +244,10 @@ def list_runs(principal: Principal, *, workflow: Workflow | None = None) -> Quer
 
 
 def list_children(principal: Principal, runs: Iterable[Run]) -> list[Run]:
-    """Return the runs that these runs started as sub-workflows, oldest first. Their own children are not among them.
-
-    Most runs start none, which is looked up first: composing the query for those that one may see takes longer.
-    """
+    """Return the runs that these runs started as sub-workflows, oldest first. Their own children are not among them."""
     children = Q(parent_id__in=[run.pk for run in runs])
     if not Run.objects.unscoped().filter(children).exists():
-        return []
+        return []  # mostly; composing the query for those that one may see takes longer
     rows = list_runs(principal).filter(children)
     return list(rows.select_related("subject_user").order_by("created_at", "id"))
 
