@@ -63,10 +63,9 @@ def list_workflows(
     principal: Principal, *, team_id: UUID | None = None, archived: bool = False
 ) -> QuerySet[Workflow]:
     """Return the workflows that the principal may see, most recently changed first."""
-    rows = Workflow.objects.visible_to(principal).filter(
-        team_id__in=_list_team_ids(principal, "workflow.view", team_id),
-        archived_at__isnull=not archived,
-    )
+    teams = _list_team_ids(principal, "workflow.view", team_id)
+    rows = Workflow.objects.visible_to(principal).filter(team_id__in=teams)
+    rows = rows.filter(archived_at__isnull=not archived)
     return rows.select_related("published_version").order_by("-updated_at", "-id")
 
 
@@ -235,9 +234,8 @@ def list_revisions(principal: Principal, workflow: Workflow) -> QuerySet[Revisio
 
 def list_runs(principal: Principal, *, workflow: Workflow | None = None) -> QuerySet[Run]:
     """Return the runs that the principal started or that are for the principal, newest first."""
-    rows = Run.objects.visible_to(principal).filter(
-        team_id__in=_list_team_ids(principal, "run.view"), rounds__isnull=True
-    )
+    teams = _list_team_ids(principal, "run.view")
+    rows = Run.objects.visible_to(principal).filter(team_id__in=teams, rounds__isnull=True)
     if workflow is not None:
         rows = rows.filter(workflow=workflow)
     return rows.select_related("workflow").order_by("-created_at", "-id")
