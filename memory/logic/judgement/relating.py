@@ -6,6 +6,7 @@ didn't speak of: a known fact is replaced only by one about the same topic of th
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from memory.logic.judgement.forgetting import MIN_POSSIBLE, decide_to_forget
@@ -76,7 +77,7 @@ def may_concern_known(clause: Clause) -> bool:
     if _replaces_nothing(clause):
         return False
     is_change = max(clause.changed, clause.ended) >= MIN_CHANGED
-    if is_change or _FAVOURITE.search(clause.text):
+    if is_change or _names_favourite(clause.text):
         return True
     return float(clause.topics[: len(SINGLE)].max()) >= MIN_OTHER_VALUE_TOPIC
 
@@ -115,7 +116,7 @@ def _replaces_nothing(clause: Clause) -> bool:
     """Return whether the clause tells of the past, or adds to what is known, whatever that is."""
     if clause.past >= MAX_PAST and clause.changed + clause.ended < MIN_CHANGED:
         return True
-    return clause.ended < MIN_SURE_CHANGE and _ALSO.search(clause.text) is not None
+    return clause.ended < MIN_SURE_CHANGE and _adds(clause.text)
 
 
 def _replaces(clause: Clause, fact: Clause, likeness: Likeness) -> bool:
@@ -143,7 +144,7 @@ def _is_other_value(likeness: Likeness) -> bool:
 
 def _is_same_favourite(text: str, fact: str) -> bool:
     """Return whether both name the favourite of the same kind of thing."""
-    if not (_FAVOURITE.search(text) and _FAVOURITE.search(fact)):
+    if not (_names_favourite(text) and _names_favourite(fact)):
         return False
     return shares_word(_FAVOURITE.sub(" ", text), _FAVOURITE.sub(" ", fact))
 
@@ -159,7 +160,7 @@ def _ends(clause: Clause, likeness: Likeness, *, same_topic: bool) -> bool:
 
 def may_contradict(clause: Clause) -> bool:
     """Return whether any fact could contradict the clause, which has to be compared with all then."""
-    if clause.past >= MAX_PAST or _ALSO.search(clause.text):
+    if clause.past >= MAX_PAST or _adds(clause.text):
         return False
     return float(clause.topics[: len(SINGLE)].max()) >= MIN_SURE_TOPIC
 
@@ -171,9 +172,20 @@ def contradicts(clause: Clause, fact: Clause, center: Floats) -> bool:
     """
     if max(clause.past, fact.past) >= MAX_PAST or clause.attribute is not fact.attribute:
         return False
-    if _ALSO.search(clause.text) or _ALSO.search(fact.text):
+    if _adds(clause.text) or _adds(fact.text):
         return False
     likeness = compare(clause, fact, center)
     is_topic = likeness.is_single and likeness.topic_share >= MIN_SURE_TOPIC
     is_near = likeness.nearness >= MIN_POSSIBLE
     return is_topic and is_near and is_same_person(clause, fact, likeness)
+
+
+# A turn compares each clause with dozens of facts, which are mostly the same from turn to turn.
+@lru_cache(maxsize=4_096)
+def _adds(text: str) -> bool:
+    return _ALSO.search(text) is not None
+
+
+@lru_cache(maxsize=4_096)
+def _names_favourite(text: str) -> bool:
+    return _FAVOURITE.search(text) is not None
