@@ -66,13 +66,27 @@ def propose_facts(caller: MemoryCaller, *, scope: str, turn: Turn) -> Proposal:
     return turn.propose(related)
 
 
+def _repeat_if_changed(learn: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function that reads entries and changes them: what somebody changes meanwhile is read and judged again."""
+
+    @wraps(learn)
+    def repeat(*args: P.args, **kwargs: P.kwargs) -> T:
+        for _attempt in range(MAX_ATTEMPTS - 1):
+            with suppress(RevisionConflict):
+                return learn(*args, **kwargs)
+        return learn(*args, **kwargs)
+
+    return repeat
+
+
+@_repeat_if_changed
+@retry_on_conflict
 def learn_turn(
     caller: MemoryCaller, *, scope: str, turn: Turn, request: LearnRequest, decide: Decide
 ) -> tuple[Proposal, list[LearnedChange]]:
     """Propose what the turn does, and perform the operations that are decided, in one transaction.
 
-    All that is compared is read and judged before the first write, which takes the namespace's lock. What somebody changes
-    meanwhile is read and judged again.
+    All that is compared is read and judged before the first write, which takes the namespace's lock.
     """
     return _repeat_after_changes(partial(_learn_turn, caller, scope, turn, request, decide))
 
@@ -201,6 +215,7 @@ class _Learner(Learner):
 
     def _find(self, ids: Sequence[str]) -> list[MemoryEntry]:
         """Return the targets that are in the namespace of the scope and not forgotten, in their order."""
+        ids = [*dict.fromkeys(ids)]
         if self.entries.keys() >= {*ids}:
             return [replace(self.entries[i], score=None, explain={}) for i in ids]
         with open_namespace(

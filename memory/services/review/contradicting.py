@@ -160,8 +160,9 @@ def _propose(
         for entry in entries
         for contradiction in _find_contradictions(entry, [c for c in facts if c.id != entry.id])
     ]
-    own = _leave_out_others(caller, namespace, contradictions, {entry.id for entry in entries})
-    return _save(caller, namespace, own, lookup)
+    stored_ids = {entry.id for entry in entries}
+    comparable = _leave_out_others(caller, namespace, contradictions, stored_ids)
+    return _save(caller, namespace, comparable, lookup)
 
 
 def _leave_out_others(
@@ -183,8 +184,8 @@ def _leave_out_others(
         KnownFact(each.id, get_single_text(each.value) or "", is_of_other=each.id in of_others)
         for each in candidates
     ]
-    comparable = {*stored_ids, *(fact.id for fact in judge.select_comparable(facts))}
-    return [c for c in contradictions if {c.older.id, c.newer.id} <= comparable]
+    ids = {*stored_ids, *(fact.id for fact in judge.select_comparable(facts))}
+    return [c for c in contradictions if {c.older.id, c.newer.id} <= ids]
 
 
 def _save(

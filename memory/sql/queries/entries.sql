@@ -8,7 +8,7 @@ WHERE memory_entry.id = fresh.id
 -- name: forget
 -- Mark entries as forgotten and record it: their revisions, with the state that they have, the change that can be undone as
 -- a whole, if there is one, the counts of the namespace, the postings and the vectors (memory/providers/postgres/rows.py).
--- {state} are the columns that entries and revisions have in common.
+-- All that one step forgets is one change. {state} are the columns that entries and revisions have in common.
 WITH forgotten AS (
     UPDATE memory_entry SET deleted_at = %(at)s, updated_at = %(at)s, revision = memory_entry.revision + 1
     FROM unnest(%(ids)s::uuid[], %(revision_ids)s::uuid[]) AS target (id, revision_id)
@@ -21,10 +21,12 @@ WITH forgotten AS (
            %(node_id)s::text, %(origin_key)s::text, %(change_id)s::uuid, %(at)s, {state}
     FROM forgotten
 ), noted AS (
-    INSERT INTO memory_change (id, team_id, namespace_id, operation, actor, reason, entry_count, at, undone_at, undone_by)
+    INSERT INTO memory_change AS known
+      (id, team_id, namespace_id, operation, actor, reason, entry_count, at, undone_at, undone_by)
     SELECT %(change_id)s::uuid, %(team)s, %(namespace)s, %(operation)s::text, %(actor)s::text,
            left(%(reason)s::text, 500), %(count)s, %(at)s, NULL::timestamptz, ''
     WHERE %(is_change)s
+    ON CONFLICT (id) DO UPDATE SET entry_count = known.entry_count + EXCLUDED.entry_count
 ), counted AS (
     UPDATE memory_namespace SET entry_count = entry_count - %(count)s, byte_count = byte_count - %(size)s
     WHERE id = %(namespace)s

@@ -14,7 +14,7 @@ from memory.core.records import MemoryEntry
 from memory.embedding.judge import find_judge
 from memory.logic.judgement.judge import Proposal, judge_turn
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
-from memory.models import Namespace
+from memory.models import Change, Namespace
 from memory.models import Proposal as ProposalRow
 from memory.services.entries import learn as learning
 from memory.services.entries.edit import RevisionConflict, edit, retire_entry
@@ -22,6 +22,7 @@ from memory.services.entries.forget import forget
 from memory.services.entries.learn import learn, learn_turn, propose_facts
 from memory.services.entries.remember import remember
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
+from memory.services.history.undo import undo
 from memory.services.history.undo_run import undo_run
 from memory.services.recall.recall import recall
 from tests.factories.workflows import make_run, make_workflow
@@ -222,6 +223,30 @@ def test_repeated_step_changes_nothing_more(mia: MemoryCaller):
     assert (again.entry.id, again.entry.revision, again.is_new) == (first.entry.id, 1, True)
     assert again.ended == first.ended
     assert holding(mia) == ["I live in Lyon."]
+
+
+def test_wishes_to_forget_of_one_message_are_one_change(
+    mia: MemoryCaller, cast: Cast, settings: Any
+) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+    for fact in ("I live in Berlin.", "My phone number is 030 123456.", "I like tea."):
+        store(mia, fact)
+    turn = judge_turn(find_judge(), "Please forget where I live. Forget my phone number.")
+    request = LearnRequest((), {}, "long_term", None)
+
+    _proposal, changes = learn_turn(
+        mia, scope="user", turn=turn, request=request, decide=lambda each: each.operations
+    )
+
+    assert [entry.value for each in changes for entry in each.forgotten] == [
+        "I live in Berlin.",
+        "My phone number is 030 123456.",
+    ]
+    assert holding(mia) == ["I like tea."]
+    with tenant([cast.team_a.pk]):
+        (change,) = Change.objects.unscoped()
+    undo(at_door(cast.alice), change_id=change.pk)
+    assert (change.entry_count, len(holding(mia))) == (2, 3)
 
 
 # What somebody does to the fact that the turn was judged by, before the turn is written.
