@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
@@ -108,8 +108,12 @@ def get_query(selector: Sequence[str] | None, ctx: NodeContext) -> str | None:
     return None if query is None else as_text(query)
 
 
-# Puts recalled entries into a better order, and keeps the best.
-Rank = Callable[[Sequence[MemoryHit]], Awaitable[Sequence[MemoryHit]]]
+class Ranker(Protocol):
+    """Chooses the best of recalled entries, best first, among as many ``candidates``."""
+
+    @property
+    def candidates(self) -> int: ...
+    async def rank(self, hits: Sequence[MemoryHit]) -> Sequence[MemoryHit]: ...
 
 
 async def recall_entries(
@@ -126,18 +130,15 @@ async def recall_entries(
     origin: Origin | None = None,  # of one of several calls of the step
     include_recent: bool = False,
     finds_former: bool = True,
-    rank: Rank | None = None,
-    candidates: int | None = None,
+    ranker: Ranker | None = None,  # chooses ``top_k`` of more candidates
 ) -> tuple[list[MemoryHit], MemoryRecalled]:
     """Return the entries that memory recalls, and the event that reports it.
 
     With ``include_recent`` the most recent entries follow those that match the query, up to ``top_k``. With ``finds_former`` a
     query about the past finds what no longer holds, too. What disagrees with an entry stands beside it, also beyond ``top_k``.
-    ``rank`` chooses up to ``top_k`` among this many ``candidates``.
     """
-    memory = get_memory(ctx, scope)
     recall = partial(
-        memory.recall,
+        get_memory(ctx, scope).recall,
         scope=scope,
         identity=ctx.identity,
         origin=origin or ctx.origin,
@@ -145,17 +146,15 @@ async def recall_entries(
         injected=injected,
         without_lessons=ctx.answers_chat,
     )
-    hits = await recall(
+    search_memory = partial(
+        recall,
         key=key,
         query_text=query,
-        top_k=candidates if rank else top_k,
         recency_days=recency_days,
         min_score=min_score,
         include_former=None if finds_former else False,
     )
-    left_out = list_left_out(hits)
-    if rank and hits:
-        hits = await rank(hits)
+    hits, left_out = await _recall_best(search_memory, top_k, ranker)
     relevant_count = len(list_shown(hits))
     if include_recent and key is None and query and top_k and len(hits) < top_k:
         hits = extend_hits(hits, await recall(top_k=top_k), top_k)
@@ -171,13 +170,31 @@ async def recall_entries(
         include_recent=include_recent or None,
         finds_former=None if finds_former else False,
     )
-    used_ids = {hit.id for hit in hits}
     return list(hits), replace(
         event,
         sought=search,
         recent_count=len(hits) - relevant_count,
-        left_out=[each for each in left_out if each["id"] not in used_ids],
+        left_out=_select_unused(left_out, hits),
     )
+
+
+async def _recall_best(
+    recall: Callable[..., Awaitable[Sequence[MemoryHit]]], top_k: int | None, ranker: Ranker | None
+) -> tuple[Sequence[MemoryHit], list[dict[str, Json]]]:
+    """Return the entries that memory recalls or, with a ranker, the best of its candidates; and what memory left out."""
+    if ranker is None:
+        hits = await recall(top_k=top_k)
+        return hits, list_left_out(hits)
+    candidates = await recall(top_k=ranker.candidates)
+    hits = await ranker.rank(candidates) if candidates else candidates
+    return hits, list_left_out(candidates)
+
+
+def _select_unused(
+    left_out: Sequence[dict[str, Json]], hits: Sequence[MemoryHit]
+) -> list[dict[str, Json]]:
+    used_ids = {hit.id for hit in hits}
+    return [each for each in left_out if each["id"] not in used_ids]
 
 
 def _describe_search(

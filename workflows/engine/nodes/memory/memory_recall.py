@@ -156,8 +156,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
             min_score=prepared.min_score,
             include_recent=prepared.include_recent,
             finds_former=prepared.finds_former,
-            rank=ranker.rank if is_ranked else None,
-            candidates=count_candidates(prepared.top_k),
+            ranker=ranker if is_ranked else None,
         )
         outputs: dict[str, Json] = {
             TEXT_OUTPUT: join_blocks(
@@ -179,6 +178,10 @@ class _Ranker:
     count: int
     ctx: NodeContext
     usage: Usage | None = None
+
+    @property
+    def candidates(self) -> int:
+        return count_candidates(self.count)
 
     async def rank(self, hits: Sequence[MemoryHit]) -> Sequence[MemoryHit]:
         """Return the best hits, best first. If the model fails, the step notes it, and their order stays."""
