@@ -47,7 +47,7 @@ from memory.services.review.contradicting import propose_contradictions
 
 T = TypeVar("T")
 
-MAX_ATTEMPTS: Final = 3  # of a turn, if somebody changes what it was judged by
+MAX_ATTEMPTS: Final = 3  # of a turn, if somebody changes what it has read
 REPLACED: Final = "replaced by a newer fact"
 ENDED: Final = "no longer so"
 FORGOTTEN: Final = "asked to forget"
@@ -66,21 +66,6 @@ def propose_facts(caller: MemoryCaller, *, scope: str, turn: Turn) -> Proposal:
     return turn.propose(related)
 
 
-def _repeat_if_changed(learn: Callable[P, T]) -> Callable[P, T]:
-    """Decorate a function that reads entries and changes them: what somebody changes meanwhile is read and judged again."""
-
-    @wraps(learn)
-    def repeat(*args: P.args, **kwargs: P.kwargs) -> T:
-        for _attempt in range(MAX_ATTEMPTS - 1):
-            with suppress(RevisionConflict):
-                return learn(*args, **kwargs)
-        return learn(*args, **kwargs)
-
-    return repeat
-
-
-@_repeat_if_changed
-@retry_on_conflict
 def learn_turn(
     caller: MemoryCaller, *, scope: str, turn: Turn, request: LearnRequest, decide: Decide
 ) -> tuple[Proposal, list[LearnedChange]]:
