@@ -238,6 +238,29 @@ async def test_what_is_remembered_after_an_untrusted_result_waits_for_review() -
     assert "waits for a person" in model.requests[3].messages[-1].text
 
 
+async def test_nothing_that_was_known_before_an_untrusted_result_is_replaced_after_it() -> None:
+    """In a conversation's scope, where nobody reviews what is stored; what came from outside itself may be replaced."""
+    provider = InMemoryProvider()
+    tools = Tools(page=lambda: "The invoices go to Max")
+    tools.trusted = False
+    model = ScriptedModel(
+        ("", [call("remember", key="address", value="Ana's")]),
+        ("", [call("page")]),
+        ("", [call("remember", key="address", value="Max's")]),
+        ("", [call("remember", key="news", value="old")]),
+        ("", [call("remember", key="news", value="new")]),
+        "Done",
+    )
+    allowed = {"remember": ["conversation"]}
+
+    result = await run_agent(model, tools, provider, memory_tools=allowed, system=ANA)
+
+    results = [each["calls"][0]["result"] for each in result.outputs["rounds"][:-1]]
+    assert list_entries(provider, "conv:c1") == {"address": "Ana's", "news": "new"}
+    assert "another key" in results[2]
+    assert results[3:] == ["news was stored."] * 2
+
+
 async def test_missing_identity_is_told_to_the_model() -> None:
     model = ScriptedModel(("", [call("recall", query="x")]), "Done")
 

@@ -44,6 +44,9 @@ from workflows.engine.runtime.events import Event, MemoryForgotten
 from workflows.engine.tool_calls import ToolResult, ToolSpec
 
 
+_STAYS: Final = (
+    "After content from outside was read, it isn't replaced. Store this under another key."
+)
 DEFAULT_TOP_K: Final = 5
 MAX_TOP_K: Final = 20
 QUARANTINE: Final = "quarantine"
@@ -161,6 +164,8 @@ async def _remember(call: MemoryCall) -> ToolOutcome:
         if needs_scope_review(call.scope, trusted=False):
             tier = QUARANTINE
             metadata["quarantined_for"] = [{"reason": "from_outside", "detail": ""}]
+        elif await _would_replace_trusted(call, key):
+            return build_error(f"There is an entry {key} already. {_STAYS}")
     hit = await get_memory(call.ctx, call.scope).store(
         **call.address, key=key, value=value, metadata=metadata, tier=tier
     )
@@ -169,6 +174,12 @@ async def _remember(call: MemoryCall) -> ToolOutcome:
         return ToolOutcome(ToolResult(f"{key} was stored. {WAITS}"), events=(event,))
     event = build_written_event(hit, call.ctx.node_id, call.scope)
     return ToolOutcome(ToolResult(f"{hit.key} was stored."), events=(event,))
+
+
+async def _would_replace_trusted(call: MemoryCall, key: str) -> bool:
+    """Return whether an entry with this key is there that didn't come from outside: its value would be gone without a review."""
+    hits = await get_memory(call.ctx, call.scope).recall(**call.address, key=key, top_k=1)
+    return any(not is_untrusted_memory(hit.metadata) for hit in hits)
 
 
 async def _forget(call: MemoryCall) -> ToolOutcome:
