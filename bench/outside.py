@@ -15,10 +15,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count, cycle, islice, pairwise
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
@@ -34,6 +36,7 @@ PEOPLE_PER_TEAM: Final = 5
 IDLE_READERS: Final = 5
 PRESSES_AT_ONCE: Final = 2  # of one person, so that a team reaches its limit of outside calls
 PAGE_BAR, HEALTH_BAR, READERS_BAR = 1.0, 0.2, 10.0
+HEALTH_PAUSE: Final = 0.25  # seconds between two health checks
 TIMEOUT: Final = 150.0  # longer than anything that the product waits for
 
 
@@ -161,9 +164,8 @@ def measure(
     think: float | None = None,
 ) -> tuple[Answers, Answers]:
     """Let people read pages, and press buttons if ``pressed`` is given. Return the answers of pages and of health checks."""
-    pages, health, stop = Answers(), Answers(), threading.Event()
+    pages, stop, jobs = Answers(), threading.Event(), list[Job]()
     pause = options.think if think is None else think
-    jobs = [Job(lambda _turn: health.request("GET", "/livez", {}), 0.5)]
     for number, person in enumerate(people):
         jobs.append(Job(partial(read, pages, person), pause, pause * number / len(people)))
         if pressed is not None:
@@ -172,18 +174,33 @@ def measure(
                 for first in range(PRESSES_AT_ONCE)
             ]
     threads = [threading.Thread(target=job.repeat, args=(stop,), daemon=True) for job in jobs]
-    for thread in threads:
-        thread.start()
-    stop.wait(options.seconds)
-    stop.set()
-    for thread in threads:
-        thread.join(TIMEOUT)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as monitor:
+        monitor.submit(check_health, 0.0).result()  # it is there before anybody reads
+        for thread in threads:
+            thread.start()
+        health = Answers(*monitor.submit(check_health, options.seconds).result())
+        stop.set()
+        for thread in threads:
+            thread.join(TIMEOUT)
     return pages, health
+
+
+def check_health(seconds: float) -> tuple[list[float], Counter[int]]:
+    """Check for so long whether the server lives, and return the fields of the answers.
+
+    As a load balancer, it is a process of its own: among the threads of the readers it would wait for these, and not for
+    the server.
+    """
+    health, end = Answers(), time.monotonic() + seconds
+    while time.monotonic() < end:
+        health.request("GET", "/livez", {})
+        time.sleep(HEALTH_PAUSE)
+    return health.seconds, health.statuses
 
 
 @dataclass(frozen=True)
 class Job:
-    """A person or a monitor does this again and again, with a pause in seconds between, after a delay."""
+    """A person does this again and again, with a pause in seconds between, after a delay."""
 
     act: Callable[[int], None]
     pause: float
