@@ -261,20 +261,20 @@ def find_run(principal: Principal, run_id: UUID) -> Run:
     return run
 
 
-def find_runs(asked: Sequence[tuple[Principal | None, UUID]]) -> list[Run | None]:
+def find_runs(pairs: Sequence[tuple[Principal | None, UUID]]) -> list[Run | None]:
     """Return each run that ``find_run`` would find for its principal, with one query for all; None for the others.
 
     They have the fields that a stream needs.
     """
-    team_ids = {team_id for principal, _id in asked if principal for team_id in principal.team_ids}
+    team_ids = {team_id for principal, _id in pairs if principal for team_id in principal.team_ids}
     with tenant(team_ids):
-        rows = Run.objects.unscoped().filter(pk__in={run_id for _principal, run_id in asked})
+        rows = Run.objects.unscoped().filter(pk__in={run_id for _principal, run_id in pairs})
         runs = {run.pk: run for run in rows.select_related("api_key").only(*FOLLOWED_FIELDS)}
         return [
             run
             if (run := runs.get(run_id)) and principal and permissions.may_view_run(principal, run)
             else None
-            for principal, run_id in asked
+            for principal, run_id in pairs
         ]
 
 

@@ -94,14 +94,14 @@ class Nursery:
         self, command: Sequence[str], late: Mapping[str, str], out: Path, err: Path
     ) -> Forked:
         """`command` is what a shell would be given: python -m celery …, python -m uvicorn …, or python manage.py …"""
-        asked = {
+        request = {
             "start": list(command[1:]), "late": dict(late), "out": str(out), "err": str(err),
         }  # fmt: skip
-        return Forked(self, self.ask(asked))
+        return Forked(self, self.ask(request))
 
-    def ask(self, asked: Mapping[str, Any]) -> Any:
+    def ask(self, request: Mapping[str, Any]) -> Any:
         with self._lock:
-            self._connection.sendall(json.dumps(asked).encode() + b"\n")
+            self._connection.sendall(json.dumps(request).encode() + b"\n")
             answer = self._answers.readline()
         assert answer, f"the nursery ended:\n{self._log.read_text()}"
         return json.loads(answer)

@@ -54,15 +54,15 @@ class Family:
     children: set[int] = field(default_factory=set)
 
     def read(self) -> dict[str, Any] | None:
-        """Return what is asked: a line of JSON. Nothing comes from a session that has ended."""
+        """Return the request: a line of JSON. Nothing comes from a session that has ended."""
         line = b""
         while not line.endswith(b"\n"):
             part = self.connection.recv(65_536)
             if not part:
                 return None
             line += part
-        asked: dict[str, Any] = json.loads(line)
-        return asked
+        request: dict[str, Any] = json.loads(line)
+        return request
 
     def answer(self, value: int | None) -> None:
         with contextlib.suppress(BrokenPipeError):  # it ended meanwhile, which is read next
@@ -112,18 +112,18 @@ def serve(listener: socket.socket, path: Path) -> None:
 
 
 def _serve(family: Family, listener: socket.socket, families: dict[socket.socket, Family]) -> None:
-    asked = family.read()
-    if asked is None:
+    request = family.read()
+    if request is None:
         families.pop(family.connection).end()
-    elif "poll" in asked:
-        family.answer(family.poll(asked["poll"]))
+    elif "poll" in request:
+        family.answer(family.poll(request["poll"]))
     else:
         pid = os.fork()
         if pid == 0:
             for connection in (listener, *families):
                 connection.close()
             # It leaves by SystemExit, as any program does: what waits for an exit is called.
-            _become(**asked)
+            _become(**request)
         family.children.add(pid)
         family.answer(pid)
 

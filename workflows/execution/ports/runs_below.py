@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from typing import Final
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
@@ -26,7 +27,7 @@ _STEPS_SETTING: Final = "the server's RUN_MAX_STEPS_BELOW"
 
 def count_start(claim: Claim, name: str) -> None:
     """Raise NestingNotAllowed if the start above the run may begin no further run. Others wait for this one."""
-    start = _find_start(claim)
+    start = str(find_start(claim.run_id))
     with connection.cursor() as cursor:
         cursor.execute(QUERIES["lock_start"], {"start": start})
     runs, steps = _count_below(start)
@@ -54,7 +55,7 @@ def _reserve_steps(claim: Claim, calls: int) -> None:
     _store_reservation(QUERIES["reserve_steps"], claim, calls)
     # In a transaction of its own, so that of two that reserve at the same time, at least one sees the other.
     with tenant([claim.team_id]):
-        _runs, steps = _count_below(_find_start(claim))
+        _runs, steps = _count_below(str(find_start(claim.run_id)))
     try:
         check_steps_left(steps, settings.RUN_MAX_STEPS_BELOW, _STEPS_SETTING)
     except LimitReached:
@@ -75,10 +76,12 @@ def _store_reservation(query: str, claim: Claim, calls: int) -> None:
         )
 
 
-def _find_start(claim: Claim) -> str:
+def find_start(run_id: UUID | str) -> UUID | None:
+    """Return the run that somebody started, above this one or itself; None if the run was deleted meanwhile."""
     with connection.cursor() as cursor:
-        cursor.execute(QUERIES["find_start"], {"run": claim.run_id})
-        return str(cursor.fetchone()[0])
+        cursor.execute(QUERIES["find_start"], {"run": run_id})
+        row = cursor.fetchone()
+    return row[0] if row else None
 
 
 def _count_below(start: str) -> tuple[int, int]:

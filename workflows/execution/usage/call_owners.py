@@ -2,19 +2,14 @@
 
 from uuid import UUID
 
-from django.db import connection
-
 from accounts.access import Principal
 from accounts.personas import make_service_subject
 from accounts.principals import get_key_id, get_service_account_id, get_visitor
 from accounts.tenancy import reading
-from config.sql import read_queries
+from workflows.execution.ports.runs_below import find_start
 from workflows.execution.usage.single_calls import CallOwner
 from workflows.models import Run
 from workflows.models.run import Channel
-
-
-QUERIES = read_queries("workflows/sql/queries/child_runs.sql")
 
 
 def find_owner(
@@ -34,10 +29,10 @@ def find_owner(
 
 def _find_owner_of_run(team_id: UUID, run_id: str) -> CallOwner | None:
     """Return the owner of the calls of a run, or None if it was deleted meanwhile."""
-    with reading([team_id]), connection.cursor() as cursor:
-        cursor.execute(QUERIES["find_start"], {"run": run_id})
-        starts = cursor.fetchall()
-        runs = Run.objects.unscoped().filter(pk__in=[row[0] for row in starts])
+    with reading([team_id]):
+        if (start := find_start(run_id)) is None:
+            return None
+        runs = Run.objects.unscoped().filter(pk=start)
         values = runs.values_list("channel", "workflow_id", "api_key_id", "subject").first()
     return CallOwner(*values) if values else None
 

@@ -96,8 +96,8 @@ class Numbers:
     def __add__(self, other: Numbers) -> Numbers:
         buckets = dict(self.buckets)
         for number, (count, seconds) in other.buckets.items():
-            known = buckets.get(number, Latencies(0, 0.0))
-            buckets[number] = Latencies(known.number + count, known.seconds + seconds)
+            before = buckets.get(number, Latencies(0, 0.0))
+            buckets[number] = Latencies(before.number + count, before.seconds + seconds)
         return Numbers(
             self.count + other.count,
             self.failed + other.failed,

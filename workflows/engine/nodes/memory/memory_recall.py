@@ -43,7 +43,7 @@ TEXT_OUTPUT: Final = "text"
 
 
 class Reranking(ConfigPart):
-    """Whether a model puts what is recalled for a query into a better order, and which one."""
+    """Says whether a model puts what is recalled for a query into a better order, and which one."""
 
     enabled: bool = False
     model: RerankModel = RerankModel()
