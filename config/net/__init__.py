@@ -16,6 +16,7 @@ from config.net.errors import (
     TimeIsUp,
 )
 from config.net.exchanges import ExchangeFailed, FormFile, describe_failure, send_request
+from config.net.lasting_pools import keep_connections
 from config.net.retry_after import parse_retry_after
 from config.net.watching import replace_broken_body, watch_body
 
@@ -33,6 +34,7 @@ __all__ = [
     "build_client",
     "build_sync_client",
     "describe_failure",
+    "keep_connections",
     "parse_allowed",
     "parse_retry_after",
     "replace_broken_body",

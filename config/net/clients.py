@@ -1,6 +1,6 @@
 """Builds the two HTTP clients, which use no netrc file, no cookies and no proxy but that of NET_PROXY."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final
@@ -43,6 +43,7 @@ def build_client(
     http2: bool = False,
     for_models: bool = False,
     for_mcp: bool = False,
+    owner: Hashable = None,
     allow: Iterable[str] | None = None,
     resolver: Resolver | None = None,
 ) -> httpx2.AsyncClient:
@@ -52,14 +53,15 @@ def build_client(
     that for the first byte; ``connect`` limits an attempt to connect. ``verify=False`` accepts any certificate, but the
     address is still checked. ``http2`` lets a server choose HTTP/2, which is not for streams that may be left early:
     httpcore2 doesn't tell the server that nobody reads one any more until the whole client is closed. ``for_models``
-    allows addresses of this machine if LOCAL_MODELS does, and ``for_mcp`` if LOCAL_MCP does. ``allow`` replaces
+    allows addresses of this machine if LOCAL_MODELS does, and ``for_mcp`` if LOCAL_MCP does. The clients of
+    one ``owner`` use one another's connections in an event loop that keeps them (``keep_connections``). ``allow`` replaces
     NET_ALLOW and ``resolver`` the system's name lookup, both for tests.
     """
     may_be_local = (for_models and env().local_models) or (for_mcp and env().local_mcp)
     allowed = _choose_allow_list(allow, may_be_local=bool(may_be_local))
     rules = Rules(allowed, timeout, max_body, resolver, verify, http2, _load_proxy())
     return _AsyncClient(
-        transport=AsyncGuardedTransport(rules),
+        transport=AsyncGuardedTransport(rules, owner),
         **_build_options(timeout, idle, follow_redirects, connect),
     )
 

@@ -7,10 +7,10 @@ redirects and the body.
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any, Final
 
 import httpcore2
@@ -20,6 +20,7 @@ from config.net.allow import AllowList
 from config.net.backends import AsyncGuardedBackend, GuardedBackend, Resolver
 from config.net.bodies import BodyDecoder, check_headers, strip_encoding_headers
 from config.net.errors import AddressRefused, NetFault, RedirectRefused, TimeIsUp
+from config.net.lasting_pools import LastingPool, find_lasting_pools
 from config.net.proxies import Proxy
 from config.net.server_faults import blame_server
 from config.net.time_limits import limit_waits
@@ -28,7 +29,9 @@ from config.net.urls import check_url, refuse
 
 _DEADLINE: Final = "mnemoflow_deadline"
 CROSS_ORIGIN_BODY: Final = "mnemoflow_cross_origin_body"
-_POOL: Final = {"max_connections": 100, "max_keepalive_connections": 20, "keepalive_expiry": 5.0}
+# Many servers close a connection that was idle for five seconds, and a request that is under way then fails.
+_POOL: Final = {"max_keepalive_connections": 20, "keepalive_expiry": 4.0}
+_MAX_CONNECTIONS: Final = 100  # of a client without an owner
 
 
 @dataclass(frozen=True)
@@ -60,20 +63,50 @@ class Rules:
             "http2": self.http2,
         }
 
+    def build_lasting_pool_key(self, owner: Hashable) -> Hashable:
+        """Return what clients have in common that may use one another's connections."""
+        return owner, replace(self, seconds=0.0, max_body=0)
+
 
 class AsyncGuardedTransport(httpx2.AsyncHTTPTransport):
-    """The asynchronous transport. Without its own pool, httpx2's would make unguarded connections."""
+    """The asynchronous transport. Without its own pool, httpx2's would make unguarded connections.
 
-    def __init__(self, rules: Rules) -> None:
+    With an ``owner``, it leaves its connections to the owner's next one, in an event loop that keeps connections.
+    """
+
+    def __init__(self, rules: Rules, owner: Hashable = None) -> None:
         self._rules = rules
-        self._pool = httpcore2.AsyncConnectionPool(
+        self._lasting: LastingPool | None = None
+        pools = find_lasting_pools() if owner is not None else None
+        if pools is None:
+            self._pool = self._build_pool(_MAX_CONNECTIONS)
+        else:
+            key = rules.build_lasting_pool_key(owner)
+            self._lasting = pools.join(key, partial(self._build_pool, None))
+            self._pool = self._lasting.pool
+
+    def _build_pool(self, max_connections: int | None) -> httpcore2.AsyncConnectionPool:
+        rules = self._rules
+        return httpcore2.AsyncConnectionPool(
             network_backend=AsyncGuardedBackend(rules.allowed, rules.resolver, rules.proxy),
+            max_connections=max_connections,
             **rules.build_pool_options(),
         )
+
+    async def aclose(self) -> None:
+        if self._lasting is None:
+            await super().aclose()
+        else:
+            self._lasting.leave()
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self.aclose()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         deadline = self._rules.find_deadline(request)
         self._rules.check(request)
+        if self._lasting:
+            await self._lasting.close_spoiled()
         try:
             async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
                 with blame_server():
@@ -98,6 +131,7 @@ class GuardedTransport(httpx2.HTTPTransport):
         self._rules = rules
         self._pool = httpcore2.ConnectionPool(
             network_backend=GuardedBackend(rules.allowed, rules.resolver, rules.proxy),
+            max_connections=_MAX_CONNECTIONS,
             **rules.build_pool_options(),
         )
 

@@ -27,6 +27,7 @@ class Request:
     path: str
     headers: dict[str, str]
     body: Any
+    connection: int = 0  # the client's port
 
     @property
     def last_message(self) -> str:
@@ -224,7 +225,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _request(self, body: Any) -> Request:
         headers = {name.lower(): value for name, value in self.headers.items()}
-        return Request(self.command, self.path, headers, body)
+        return Request(self.command, self.path, headers, body, self.client_address[1])
 
     def _turned_away(self, request: Request) -> bool:
         expected = self.fake.api_key

@@ -22,6 +22,7 @@ from psycopg import Error as DatabaseError
 from psycopg_pool import PoolTimeout
 from redis.exceptions import RedisError
 
+from config import net
 from config.ids import uuid7
 from config.monitoring.collectors import pools
 from workflows.execution import claims, recovery
@@ -127,6 +128,10 @@ class Worker:
     # -- in the loop ----------------------------------------------------------------------------
 
     async def _main(self) -> None:
+        async with net.keep_connections():
+            await self._work_until_stopped()
+
+    async def _work_until_stopped(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._stopped = asyncio.Event()
         self._queue_changed = asyncio.Event()

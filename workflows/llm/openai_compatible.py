@@ -45,7 +45,10 @@ _PROVIDER_ERRORS = (
 
 
 class OpenAICompatible:
-    """The ``ModelPort`` of one provider. It keeps no connection between calls, so any event loop may use it."""
+    """The ``ModelPort`` of one provider. It holds no connection itself, so any event loop may use it.
+
+    In a loop that keeps connections, as a worker's does, calls with the same address and key use the same ones.
+    """
 
     def __init__(
         self,
@@ -106,7 +109,11 @@ class OpenAICompatible:
         if not self._config.address:
             raise ModelFailed(NO_ADDRESS.format(provider=self._config.name))
         http = net.build_client(
-            timeout=total_seconds, idle=idle_seconds, for_models=True, **self._network_options
+            timeout=total_seconds,
+            idle=idle_seconds,
+            for_models=True,
+            owner=("model", self._config.address, self._config.api_key),
+            **self._network_options,
         )
         client = AsyncOpenAI(
             base_url=self._config.address,

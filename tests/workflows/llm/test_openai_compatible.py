@@ -9,6 +9,7 @@ import pytest
 from openai.types import Completion, Model
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
+from config import net
 from tests.fakes.openai_server import (
     GATE_LIMIT,
     Answer,
@@ -93,6 +94,23 @@ def test_first_piece_arrives_before_the_last_is_sent(server: FakeOpenAI) -> None
         return texts
 
     assert asyncio.run(receive()) == ["one ", "two ", "three ", "four ", "five ", "six"]
+
+
+def test_calls_of_a_worker_use_one_connection_but_never_another_keys(server: FakeOpenAI) -> None:
+    async def call(api_key: str) -> None:
+        async for _chunk in provider(server, api_key=api_key).stream(request()):
+            pass
+
+    async def work() -> None:
+        async with net.keep_connections():
+            server.api_key = None  # whichever is sent
+            for api_key in ("one", "one", "other", "one"):
+                await call(api_key)
+
+    asyncio.run(work())
+
+    first, second, other, third = [sent.connection for sent in server.requests]
+    assert first == second == third != other
 
 
 def test_request_carries_what_the_node_says_and_nothing_unknown(server: FakeOpenAI) -> None:
