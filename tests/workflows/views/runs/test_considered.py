@@ -74,3 +74,10 @@ def test_nothing_is_shown_of_what_the_reader_may_not_see(cast: Cast) -> None:
 
 def test_runs_that_left_nothing_out_say_nothing_of_it(cast: Cast) -> None:
     assert "considered" not in open_page(cast.alice)
+
+
+def test_search_without_a_match_is_a_use_of_memory(cast: Cast) -> None:
+    page = open_page(cast.alice, used=())
+
+    assert "No memory matched, and nothing was remembered." in page
+    assert "did not use memory" not in page

@@ -41,6 +41,7 @@ class LeftOutRow:
 class Considered:
     """The numbers of memories, each counted once, and those that were left out."""
 
+    was_searched: bool = False
     used_count: int = 0
     left_out: tuple[LeftOutRow, ...] = ()
     namespaces: frozenset[str] = field(default_factory=frozenset)  # of what is shown
@@ -65,7 +66,7 @@ def list_considered(principal: Principal, run: Run, events: Iterable[RunEvent]) 
         _build_row(event, each, titles, visible.get(entry_id))
         for entry_id, (event, each) in left_out.items()
     ]
-    return Considered(len(used), tuple(rows), namespaces)
+    return Considered(bool(recalls), len(used), tuple(rows), namespaces)
 
 
 def _load_visible(
