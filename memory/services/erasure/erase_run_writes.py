@@ -8,14 +8,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import Final
+from typing import Final, Self
 from uuid import UUID
 
 from config.retry import retry_on_conflict
+from memory.core.errors import Serialization
 from memory.core.records import Json
-from memory.logic.knowledge.wiki_sources import SOURCE_CATEGORY
+from memory.logic.knowledge.pages import PAGE_CATEGORY
+from memory.logic.knowledge.wiki_sources import (
+    SOURCE_CATEGORY,
+    SourceKind,
+    is_source,
+    read_source,
+)
+from memory.logic.wiki.log import get_text
 from memory.models import Entry, Revision
 from memory.models.entries import Operation
+from memory.providers.postgres import rows
 from memory.services.erasure.erase_sources import erase_entries, open_namespace
 from memory.services.gateway.caller import MemoryCaller
 
@@ -42,25 +51,26 @@ def find_run_writes(
 ) -> RunWrites:
     """Find the entries outside of the namespaces that are erased as a whole.
 
-    Pages with sources, and the sources, are left out: ``erase_sources`` removes from them what is the person's.
+    Sources, and the pages that were written from them, are left out: ``erase_sources`` removes from them what is the
+    person's. An entry that merely looks like one of them is none.
     """
     if not run_ids:
         return RunWrites()
     revisions = Revision.objects.unscoped().filter(
         team_id=team_id, run_id__in=list(run_ids), operation__in=_WRITING
     )
-    entries = (
+    entries = list(
         Entry.objects.unscoped()
         .filter(team_id=team_id, pk__in=revisions.values("entry_id"))
         .exclude(namespace__in=list(erased))
-        .exclude(category=SOURCE_CATEGORY)
         .select_related("namespace")
         .order_by("namespace_id", "id")
     )
+    wiki = _Wiki.of(team_id, entries)
     erasable: list[Entry] = []
     mixed: list[Entry] = []
     for entry in entries:
-        if not _has_sources(entry.value):
+        if not wiki.contains(entry):
             (mixed if _has_words_of_others(entry, run_ids) else erasable).append(entry)
     return RunWrites(tuple(erasable), tuple(mixed))
 
@@ -83,5 +93,42 @@ def _has_words_of_others(entry: Entry, run_ids: Sequence[str]) -> bool:
     return any(value not in own_values for value in other_values)
 
 
-def _has_sources(value: Json) -> bool:
-    return isinstance(value, dict) and bool(value.get("sources"))
+@dataclass(frozen=True, slots=True)
+class _Wiki:
+    """The sources of wikis: the namespace and the id of each, also of those that are forgotten or in quarantine."""
+
+    source_ids: frozenset[tuple[UUID, str]]
+
+    @classmethod
+    def of(cls, team_id: UUID, entries: Iterable[Entry]) -> Self:
+        """Load the sources of the namespaces in which these entries look like pages."""
+        namespaces = {entry.namespace_id for entry in entries if entry.category == PAGE_CATEGORY}
+        sources = Entry.objects.unscoped().filter(
+            team_id=team_id, namespace__in=namespaces, category=SOURCE_CATEGORY
+        )
+        entries = sources.select_related("namespace") if namespaces else ()
+        ids = (
+            (each.namespace_id, get_text(each.value, "id")) for each in filter(_is_source, entries)
+        )
+        return cls(frozenset(ids))
+
+    def contains(self, entry: Entry) -> bool:
+        """Return whether the entry is a source, or a page of which every source is one of this namespace."""
+        if entry.category == SOURCE_CATEGORY:
+            return _is_source(entry)
+        sources = entry.value.get("sources") if isinstance(entry.value, dict) else None
+        if entry.category != PAGE_CATEGORY or not isinstance(sources, list):
+            return False
+        ids = [(entry.namespace_id, get_text(source, "id")) for source in sources]
+        return bool(ids) and all(id_ in self.source_ids for id_ in ids)
+
+
+def _is_source(row: Entry) -> bool:
+    """Return whether the entry is a source that says whose words it has, or that has those of a page or a document."""
+    entry = rows.build_entry(row, row.namespace.text)
+    try:
+        source = read_source(entry)
+    except Serialization:
+        return False
+    is_of_nobody = source.kind in (SourceKind.URL, SourceKind.DOCUMENT)
+    return is_source(entry) and bool(source.person or is_of_nobody)

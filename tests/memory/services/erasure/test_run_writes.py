@@ -8,6 +8,7 @@ import pytest
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import NotFound
+from memory.core.records import Json
 from memory.models import Entry, Revision, RunPerson
 from memory.services.erasure.erase import RUN_PEOPLE_TABLE
 from memory.services.erasure.erase_run_writes import RUN_WRITES, TO_DECIDE
@@ -37,10 +38,12 @@ def runs(cast: Cast) -> dict[str, Run]:
     return {name: make_old(cast.people[name], workflow, OLD) for name in ("alice", "bob")}
 
 
-def write(person: Person, run: Run, key: str, value: str, scope: str = "global") -> None:
-    origin = CallOrigin(str(run.pk), "node", f"{key} {value}")
+def write(
+    person: Person, run: Run, key: str, value: Json, scope: str = "global", category: str = "fact"
+) -> None:
+    origin = CallOrigin(str(run.pk), "node", f"{key} {value}"[:200])
     caller = replace(in_run(person, run_id=str(run.pk)), origin=origin)
-    services.remember(caller, scope=scope, key=key, value=value)
+    services.remember(caller, scope=scope, key=key, value=value, category=category)
 
 
 def write_all(cast: Cast, runs: dict[str, Run]) -> None:
@@ -77,6 +80,44 @@ def test_what_runs_wrote_for_a_person_is_erased_unless_others_have_words_in_it(
     assert (receipt.tables[RUN_WRITES], receipt.left[RUN_WRITES]) == (2, 0)
     assert (receipt.kept[TO_DECIDE], receipt.to_decide) == (1, (str(both.pk),))
     assert (planned.tables[RUN_WRITES], planned.to_decide) == (2, receipt.to_decide)
+
+
+CITED = {"answer": "Alice has diabetes", "sources": ["https://x.example"]}
+PAGE = {
+    "id": "p",
+    "title": "Alice",
+    "summary": "",
+    "content": "Alice has diabetes",
+    "tags": [],
+    "references": [],
+    "created_at": None,
+    "updated_at": None,
+}
+LOOKALIKES = {
+    "an answer with its sources": (CITED, "fact"),
+    "a page from addresses": ({**PAGE, "sources": ["https://x.example"]}, "page"),
+    "a page from unknown sources": ({**PAGE, "sources": [{"id": "x", "digest": "d"}]}, "page"),
+    "a page without sources": (PAGE, "page"),
+    "a source of nobody": ({"id": "x", "title": "", "kind": "text", "url": "", "text": "a"}, "source"),
+    "no source": ("Alice has diabetes", "source"),
+}  # fmt: skip
+
+
+def test_entries_that_only_look_like_wiki_pages_or_sources_are_erased(
+    cast: Cast, runs: dict[str, Run]
+) -> None:
+    for number, (value, category) in enumerate(LOOKALIKES.values()):
+        key = f"source:{number}" if category == "source" else f"key{number}"
+        write(cast.alice, runs["alice"], key, value, category=category)
+        write(cast.people["bob"], runs["bob"], f"{key}-both", "Bob's words", category=category)
+        write(cast.alice, runs["alice"], f"{key}-both", value, category=category)
+
+    receipt = services.erase(at_door(cast.alice), subject=str(cast.alice.user.pk))
+
+    assert len(list_keys(cast)) == len(LOOKALIKES)
+    assert all(key.endswith("-both") for key in list_keys(cast))
+    assert receipt.tables[RUN_WRITES] == len(LOOKALIKES)
+    assert (len(receipt.to_decide), receipt.left[RUN_WRITES]) == (len(LOOKALIKES), 0)
 
 
 @pytest.fixture
