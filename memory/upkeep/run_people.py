@@ -4,8 +4,8 @@ A run is noted when it first writes. Upkeep notes the runs of before, as long as
 nothing needs.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -14,13 +14,15 @@ from accounts.models import Team
 from accounts.tenancy import tenant
 from memory.core.scopes import Scope
 from memory.host import get_host
-from memory.models import Revision, RunPerson
+from memory.models import Curation, Proposal, Revision, RunPerson
 from memory.upkeep.isolation import run_each
 
 
 # These scopes are erased as a whole: they are of the person, or of one of its conversations and runs.
 OWN_SCOPES: Final = (Scope.USER, Scope.CONVERSATION, Scope.RUN, Scope.RUN_METADATA)
 BATCH: Final = 1000  # runs in one transaction
+# What runs lead to in shared memory, and where each row names its namespace.
+_NAMESPACES: Final[Mapping[Any, str]] = {Revision: "entry__namespace", Proposal: "namespace"}
 
 
 def note_runs(team_id: UUID, run_ids: Sequence[str]) -> int:
@@ -66,10 +68,13 @@ def note_team(team_id: UUID) -> int:
 def _note_batch(team_id: UUID) -> int:
     with tenant([team_id]):
         noted = RunPerson.objects.unscoped().filter(team_id=team_id, run_id=OuterRef("run_id"))
-        revisions = Revision.objects.unscoped().filter(~Exists(noted), team_id=team_id)
-        shared = revisions.exclude(run_id="").exclude(entry__namespace__scope__in=OWN_SCOPES)
-        run_ids = shared.order_by("run_id").values_list("run_id", flat=True)
-        return note_runs(team_id, list(run_ids.distinct()[:BATCH]))
+        run_ids: set[str] = set()
+        for model, namespace in _NAMESPACES.items():
+            rows = model.objects.unscoped().filter(~Exists(noted), team_id=team_id)
+            shared = rows.exclude(run_id="").exclude(**{f"{namespace}__scope__in": OWN_SCOPES})
+            ids = shared.order_by("run_id").values_list("run_id", flat=True)
+            run_ids.update(ids.distinct()[: BATCH - len(run_ids)])
+        return note_runs(team_id, sorted(run_ids))
 
 
 def _find_noted(team_id: UUID, person_ids: Iterable[str]) -> QuerySet[RunPerson]:
@@ -77,6 +82,9 @@ def _find_noted(team_id: UUID, person_ids: Iterable[str]) -> QuerySet[RunPerson]
 
 
 def _drop_needless(team_id: UUID) -> None:
-    """Delete the notes about runs whose words are in no memory any more."""
-    revisions = Revision.objects.unscoped().filter(team_id=team_id, run_id=OuterRef("run_id"))
-    RunPerson.objects.unscoped().filter(~Exists(revisions), team_id=team_id).delete()
+    """Delete the notes about runs whose words are in no memory, proposal or curation any more."""
+    notes = RunPerson.objects.unscoped().filter(team_id=team_id)
+    for model in (Revision, Proposal, Curation):
+        rows = model.objects.unscoped().filter(team_id=team_id, run_id=OuterRef("run_id"))
+        notes = notes.filter(~Exists(rows))
+    notes.delete()

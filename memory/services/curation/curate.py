@@ -42,6 +42,7 @@ from memory.services.curation.run_texts import list_stored_texts
 from memory.services.gateway.caller import CallOrigin, MemoryCaller, select_visible
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import Batch
+from memory.services.gateway.run_people import note_writer
 from memory.services.job_claims import GRACE_SECONDS, claim_job
 from memory.services.review.detection import propose_changes
 from memory.tasks import wake_curation
@@ -105,6 +106,8 @@ def plan_curation(caller: MemoryCaller, *, run_id: str, app_id: str) -> UUID | N
             },
         )
         if is_new:
+            if row.place:  # what goes wrong is told in the row, with words of the run
+                note_writer(replace(caller, origin=CallOrigin(run_id)), row.place)
             transaction.on_commit(lambda: wake_curation(caller.team_id, row.pk))
     return row.pk if is_new else None
 

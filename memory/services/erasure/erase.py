@@ -40,6 +40,7 @@ from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
 from memory.routing import find_external_provider
 from memory.services.erasure.erase_documents import erase_uploads, remove_originals
+from memory.services.erasure.erase_proposals import RunProposals
 from memory.services.erasure.erase_run_writes import (
     RUN_WRITES,
     TO_DECIDE,
@@ -49,6 +50,7 @@ from memory.services.erasure.erase_run_writes import (
 from memory.services.erasure.erase_sources import (
     count_sources,
     erase_sources,
+    list_source_entries,
     list_source_namespaces,
 )
 from memory.services.erasure.memory_counts import MemoryCounts, count_memories
@@ -159,8 +161,8 @@ def erase_here(
         # Before the host erases the runs, which tell for whom they were.
         run_ids = _list_run_ids(team_id, person_ids)
         writes = find_run_writes(team_id, run_ids, erased_ids)
-        has_sources = any(count_sources(team_id, person_ids, erased_ids).values())
-        has_data = bool(namespaces or person_count or has_sources or run_ids) or any(
+        source_entries = list_source_entries(team_id, person_ids, erased_ids)
+        has_data = bool(namespaces or person_count or source_entries or run_ids) or any(
             erase_in_host(dry_run=True).values()
         )
         _check_permission(caller, subject, has_data)
@@ -172,20 +174,27 @@ def erase_here(
         if not dry_run:
             # Locking order: the host's rows, such as runs, always come before memory's.
             host_tables = erase_in_host(dry_run=False)
+            proposals = RunProposals.of(
+                team_id, run_ids, [*writes.erasable, *source_entries], erased_ids
+            )
             shared = list_source_namespaces(team_id, person_ids) | writes.namespaces
+            shared |= proposals.namespaces
             rows.lock_namespaces(team_id, {*(row.text for row in namespaces), *shared})
             tables = {"elsewhere": sum(cleared.values()), "sharing": access.end_sharing(namespaces)}
+            proposal_counts = proposals.delete()
             tables |= erase_sources(caller, person_ids, erased_ids)
             tables |= erase_run_writes(caller, writes)
             tables |= {RUN_PEOPLE_TABLE: forget_noted_runs(team_id, person_ids)}
             tables |= erase_uploads(team_id, person_ids, erased_ids)
             wiki_jobs = {"memory_wikijob": _erase_wiki_jobs(erased_ids, person_ids)}
             tables |= _erase_namespaces(erased_ids) | wiki_jobs | host_tables
+            tables |= {name: tables[name] + count for name, count in proposal_counts.items()}
             # This comes last, because the audit entries of this erasure still need the person's key.
             audit.forget_persons(team_id, person_ids)
             tables |= {AUDIT_PERSONS_TABLE: person_count}
         left = _count_rows(team_id, namespaces, person_ids) | erase_in_host(dry_run=True)
-        left |= {RUN_WRITES: len(find_run_writes(team_id, run_ids, erased_ids).erasable)}
+        for name, count in _count_run_writes(team_id, run_ids, person_ids, erased_ids).items():
+            left[name] = left.get(name, 0) + count
         tables = left if dry_run else tables
         now, count = timezone.now(), len(namespaces)
         to_decide = tuple(str(entry.pk) for entry in writes.mixed)
@@ -300,6 +309,16 @@ def _count_rows(
     counts[AUDIT_PERSONS_TABLE] = audit.count_persons(team_id, person_ids)
     counts[RUN_PEOPLE_TABLE] = len(list_noted_runs(team_id, person_ids))
     return counts
+
+
+def _count_run_writes(
+    team_id: UUID, run_ids: Sequence[str], person_ids: Sequence[str], erased_ids: Sequence[UUID]
+) -> dict[str, int]:
+    """Count what the runs wrote or led to outside of these namespaces, by table."""
+    erasable = find_run_writes(team_id, run_ids, erased_ids).erasable
+    entries = [*erasable, *list_source_entries(team_id, person_ids, erased_ids)]
+    proposals = RunProposals.of(team_id, run_ids, entries, erased_ids)
+    return {RUN_WRITES: len(erasable), **proposals.counts}
 
 
 def _erase_namespaces(ids: list[UUID]) -> dict[str, int]:

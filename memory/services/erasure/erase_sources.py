@@ -27,6 +27,7 @@ from memory.models.entries import Operation
 from memory.permissions import NamespaceTarget
 from memory.policies import find_namespace_and_rules
 from memory.providers.postgres import rows
+from memory.services.erasure.erase_proposals import delete_proposals_about
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.namespace_access import NamespaceAccess
 
@@ -44,6 +45,16 @@ def count_sources(
         pages = _find_pages(entries[0].namespace, _list_source_ids(entries))
         counts = {SOURCES: counts[SOURCES] + len(entries), PAGES: counts[PAGES] + pages.count()}
     return counts
+
+
+def list_source_entries(
+    team_id: UUID, person_ids: Sequence[str], erased: Iterable[UUID] = ()
+) -> list[Entry]:
+    """Return the entries that ``count_sources`` counts: the person's sources, and the pages with them."""
+    entries: list[Entry] = []
+    for sources in _group_sources(team_id, person_ids, erased):
+        entries += [*sources, *_find_pages(sources[0].namespace, _list_source_ids(sources))]
+    return entries
 
 
 def list_source_namespaces(team_id: UUID, person_ids: Sequence[str]) -> set[str]:
@@ -139,9 +150,13 @@ def _write(access: NamespaceAccess, page: KnowledgePage) -> None:
 
 
 def erase_entries(access: NamespaceAccess, entries: Sequence[Entry]) -> None:
-    """Forget the entries that are in use, which corrects the search index and the counts, and delete all for good."""
+    """Forget the entries that are in use, which corrects the search index and the counts, and delete all for good.
+
+    The proposals about them have their words and go, too.
+    """
     living = [entry for entry in entries if entry.deleted_at is None]
     if living:
         rows.forget(access.claim(), living, access.build_context(Operation.FORGET, "erasure"))
+    delete_proposals_about(entries)
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM memory_erase_entries(%s)", [[entry.pk for entry in entries]])

@@ -9,12 +9,13 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import NotFound
 from memory.core.records import Json
-from memory.models import Entry, Revision, RunPerson
+from memory.models import Curation, Entry, Namespace, Proposal, Revision, RunPerson
 from memory.services.erasure.erase import RUN_PEOPLE_TABLE
 from memory.services.erasure.erase_run_writes import RUN_WRITES, TO_DECIDE
 from memory.services.erasure.erasure_decisions import list_decisions
 from memory.services.erasure.erasure_jobs import order_erasure
 from memory.services.gateway.caller import CallOrigin
+from memory.services.review.contradicting import propose_contradictions
 from memory.upkeep.erasure import run_erasure
 from memory.upkeep.run_people import note_team
 from tests.factories.workflows import make_workflow
@@ -83,7 +84,7 @@ def test_what_runs_wrote_for_a_person_is_erased_unless_others_have_words_in_it(
 
 
 CITED = {"answer": "Alice has diabetes", "sources": ["https://x.example"]}
-PAGE = {
+PAGE: dict[str, Json] = {
     "id": "p",
     "title": "Alice",
     "summary": "",
@@ -118,6 +119,62 @@ def test_entries_that_only_look_like_wiki_pages_or_sources_are_erased(
     assert all(key.endswith("-both") for key in list_keys(cast))
     assert receipt.tables[RUN_WRITES] == len(LOOKALIKES)
     assert (len(receipt.to_decide), receipt.left[RUN_WRITES]) == (len(LOOKALIKES), 0)
+
+
+def propose(person: Person, run: Run, *values: str) -> None:
+    """Let a run store values that contradict each other, which is proposed to be settled."""
+    for value in values:
+        origin = CallOrigin(str(run.pk), "node", value)
+        caller = replace(in_run(person, run_id=str(run.pk)), origin=origin)
+        entry = services.remember(caller, scope="global", key=value, value=value, category="fact")
+        propose_contradictions(caller, [entry])
+
+
+def test_proposals_and_curations_of_a_person_are_erased_with_their_runs(
+    cast: Cast, runs: dict[str, Run]
+) -> None:
+    team_id, bob = cast.team_a.pk, cast.people["bob"]
+    propose(bob, runs["bob"], "Bob's phone number is 111", "Bob's phone number is 222")
+    numbers = (f"Alice's phone number is {number}" for number in (5551234, 5559876))
+    propose(cast.alice, runs["alice"], *numbers)
+    with tenant([team_id]):
+        for run in runs.values():
+            Curation.objects.unscoped().create(
+                team_id=team_id, run_id=str(run.pk), place="global:app", problem="of the run"
+            )
+    caller, subject = at_door(cast.alice), str(cast.alice.user.pk)
+    planned = services.erase(caller, subject=subject, dry_run=True)
+
+    receipt = services.erase(caller, subject=subject)
+
+    with tenant([team_id]):
+        [proposal] = Proposal.objects.unscoped()
+        [curation] = Curation.objects.unscoped()
+    assert (proposal.run_id, curation.run_id) == (str(runs["bob"].pk),) * 2
+    tables = ("memory_proposal", "memory_curation")
+    assert [receipt.tables[table] for table in tables] == [1, 1]
+    assert [planned.tables[table] for table in tables] == [1, 1]
+    assert [receipt.left[table] for table in tables] == [0, 0]
+
+
+def test_upkeep_keeps_the_person_of_a_run_of_which_only_a_proposal_is_left(
+    cast: Cast, runs: dict[str, Run]
+) -> None:
+    team_id, run_id = cast.team_a.pk, str(runs["alice"].pk)
+    write(cast.people["bob"], runs["bob"], "theirs", "Bob drinks coffee")
+    with tenant([team_id]):
+        Proposal.objects.unscoped().create(
+            team_id=team_id,
+            namespace=Namespace.objects.unscoped().get(text="global:app"),
+            kind="add",
+            run_id=run_id,
+        )
+
+    assert note_team(team_id) == 1
+
+    note_team(team_id)
+    with tenant([team_id]):
+        assert RunPerson.objects.unscoped().filter(run_id=run_id).exists()
 
 
 @pytest.fixture
