@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from memory.core.records import MemoryEntry, Source, StoreParams
+from memory.core.records import Json, MemoryEntry, Source, StoreParams
 from memory.logic.curation.links import TermLink
 from memory.logic.entries.duplicates import (
     Likeness,
@@ -11,6 +11,7 @@ from memory.logic.entries.duplicates import (
     get_age_key,
     measure_similarity,
 )
+from memory.logic.entries.origins import get_untrusted_origin
 from memory.logic.entries.texts import list_texts
 from memory.logic.entries.write_batch import build_restore_params
 from memory.logic.ports import NewId
@@ -34,7 +35,9 @@ def propose_addition(
 def propose_replacement(contradiction: Contradiction, new_id: NewId, *, author: str) -> Proposal:
     """Propose that the newer entry takes the place of the older one."""
     older, newer = contradiction.older, contradiction.newer
-    metadata = {SUPERSEDES: older.key}
+    # Whoever decides is shown where the newer value is from; only a review of the entry itself makes it trusted.
+    origin = get_untrusted_origin(newer.metadata)
+    metadata: dict[str, Json] = {SUPERSEDES: older.key, **({"origin": origin} if origin else {})}
     new = replace(build_restore_params(newer), metadata=metadata, source=Source(rule=author))
     namespace, reason = newer.namespace, f"{contradiction.kind}: {contradiction.subject}"
     targets = (Target.from_entry(newer), Target.from_entry(older))

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
@@ -21,6 +21,7 @@ from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.forms.review import KINDS
 from memory.host import RunDescription
 from memory.logic.entries.ingress import QUARANTINE_REASONS
+from memory.logic.entries.origins import ContentOrigin, get_untrusted_origin
 from memory.logic.review.proposal_plans import EntryChange, PlanProblem
 from memory.logic.text_diff import (
     ABSENT,
@@ -64,6 +65,13 @@ _PROPOSERS: Final[dict[str, str | Promise]] = {
     "curation": gettext_lazy("Curation"),
     "extractive": gettext_lazy("Curation without a model"),
     "sample": gettext_lazy("Sample"),
+}
+
+
+# Where a text is from that no member has approved.
+_ORIGINS: Final[dict[str, str | Promise]] = {
+    ContentOrigin.WEB: gettext_lazy("from the web"),
+    ContentOrigin.TOOL: gettext_lazy("from a tool"),
 }
 
 
@@ -222,29 +230,49 @@ def _compare_with_survivor(
 
 def _compare_linked(item: QueueItem) -> Iterator[EntryComparison]:
     """Yield the linked entries side by side, since a link doesn't change their values."""
+    origins = _list_origins(item)
     for first, second in pairwise(_get_targets(item)):
         sides = [compare_sides(ABSENT, target["value"]).after for target in (first, second)]
-        yield EntryComparison(
-            "", SideBySide(*sides), left_title=first["key"], right_title=second["key"]
-        )
+        titles = [
+            ", ".join(filter(None, (target["key"], origins.get(target["key"]))))
+            for target in (first, second)
+        ]
+        yield EntryComparison("", SideBySide(*sides), left_title=titles[0], right_title=titles[1])
 
 
 def _compare_contradicting(item: QueueItem) -> EntryComparison:
-    """Show both memories side by side with their dates, the older one first."""
+    """Show both memories side by side with their dates and where they are from, the older one first."""
     newer, older = _get_targets(item)
+    origins = _list_origins(item)
     dates = {change.key: change.before.created_at for change in item.diff.changes if change.before}
     sides = [compare_sides(ABSENT, target["value"]).after for target in (older, newer)]
     titles = [
-        _describe_age(label, dates.get(target["key"]))
+        _describe_age(label, dates.get(target["key"]), origins.get(target["key"], ""))
         for label, target in ((_("Older"), older), (_("Newer"), newer))
     ]
     return EntryComparison("", SideBySide(*sides), left_title=titles[0], right_title=titles[1])
 
 
-def _describe_age(label: str, created_at: datetime | None) -> str:
-    return (
-        f"{label}, {date_format(localtime(created_at), 'DATETIME_FORMAT')}" if created_at else label
-    )
+def _describe_age(label: str, created_at: datetime | None, origin: str) -> str:
+    date = date_format(localtime(created_at), "DATETIME_FORMAT") if created_at else ""
+    return ", ".join(filter(None, (label, date, origin)))
+
+
+def _list_origins(item: QueueItem) -> dict[str, str]:
+    """Return where the memories of the item are from, by key, without those that nothing marks."""
+    marks: dict[str, Mapping[str, Json]] = {
+        change.key: change.before.metadata for change in item.diff.changes if change.before
+    }
+    if isinstance(item.row, Proposal) and item.row.new and item.row.targets:
+        marks.setdefault(item.row.targets[0]["key"], item.row.new["metadata"])
+    origins = {key: _describe_origin(metadata) for key, metadata in marks.items()}
+    return {key: origin for key, origin in origins.items() if origin}
+
+
+def _describe_origin(metadata: Mapping[str, Json]) -> str:
+    """Return where a text is from that no member has approved, or "" for other texts."""
+    origin = get_untrusted_origin(metadata)
+    return str(_ORIGINS[origin]) if origin else ""
 
 
 def _compare_recorded(item: QueueItem) -> Iterator[EntryComparison]:
@@ -262,6 +290,9 @@ def _get_targets(item: QueueItem) -> Sequence[dict[str, Json]]:
 
 
 def _list_notes(before: MemoryEntry | None, after: StoreParams | None) -> Iterable[str]:
+    states = [state.metadata for state in (after, before) if state is not None]
+    if origin := next(filter(None, map(_describe_origin, states)), ""):
+        yield origin
     if before is None or after is None:
         return
     if before.tier != after.tier:
