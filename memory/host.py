@@ -290,6 +290,10 @@ class Host(Protocol):
         """Raise the error with which ``erase_person`` would refuse to erase this person now."""
         ...
 
+    def count_kept(self, team_id: UUID, subject: str) -> Mapping[str, int]:
+        """Return the number of rows by table that stay although the person wrote them, because they belong to others."""
+        ...
+
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
         """Erase all that the host stores about a person, or raise an error; return the number of rows by table."""
         ...

@@ -248,6 +248,9 @@ class WorkflowsHost:
     def check_erasable(self, team_id: UUID, subject: str) -> None:
         erasure.check_erasable(team_id, subject)
 
+    def count_kept(self, team_id: UUID, subject: str) -> Mapping[str, int]:
+        return erasure.count_kept(team_id, subject)
+
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
         return erasure.erase_person(team_id, subject, dry_run=dry_run)
 

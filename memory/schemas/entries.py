@@ -311,7 +311,8 @@ class ReceiptOut(Body):
     """The receipt of an erasure or of its preview.
 
     ``tables`` counts the rows that were or would be erased, ``left`` those that a count afterwards
-    still finds, and ``kept`` those that stay. ``to_decide`` are the ids of shared entries that runs for
+    still finds, and ``kept`` those that stay: audit entries, and what the person wrote that belongs to others, such as
+    answers to questions of their runs and comments. ``to_decide`` are the ids of shared entries that runs for
     the person wrote and in which others have words, too: somebody who may forget them decides, with
     ``POST /memory/erasures/{erasure_id}/decisions/{entry_id}``.
     """

@@ -31,7 +31,7 @@ from memory.services.erasure.erasure_jobs import (
     plan_erasure,
 )
 from memory.views.erasure_decisions import name_rows
-from memory.views.erasure_lines import list_tables, summarize
+from memory.views.erasure_lines import list_kept, list_tables, summarize
 from memory.views.request_context import build_caller, name_namespaces, render_page_or_fragment
 
 
@@ -133,6 +133,7 @@ def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
         "lines": [line for line in lines if line.erased_count or line.remaining_count],
         "empty": [line.label for line in lines if not (line.erased_count or line.remaining_count)],
         "audit_count": stored_receipt.get("kept", {}).get("accounts_auditentry", 0),
+        "kept_of_others": list_kept(stored_receipt.get("kept", {})),
         "audit": stored_receipt.get("audit", {}),
         "to_decide": name_rows(request, list_decisions(caller, row)),
         "decide_count": decide_count,

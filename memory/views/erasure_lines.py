@@ -27,7 +27,7 @@ TABLE_LABELS: dict[str, str | Promise] = {
     "memory_posting": _("Search index"),
     "memory_embedding": _("Embeddings"),
     "memory_group": _("Memory groups"),
-    "memory_proposal": _("Open proposals"),
+    "memory_proposal": _("Proposals"),
     "memory_curation": _("Learned from runs"),
     "memory_emergencyaccess": _("Emergency access"),
     "memory_namespace": _("Namespaces"),
@@ -52,8 +52,15 @@ TABLE_LABELS: dict[str, str | Promise] = {
     "workflows_idempotencykey": _("Stored replies to API requests"),
     "workflows_wouldbe": _("Memory of dry runs"),
     "workflows_feedback": _("Feedback"),
-    "workflows_datacase": _("Cases of datasets"),
+    "workflows_datacase": _("Cases of datasets and tests"),
+    "workflows_pin": _("Pinned outputs"),
     "accounts_auditperson": _("Audit trail pseudonyms"),
+}
+
+# What is kept because it belongs to others, by the tables of ``Host.count_kept``.
+KEPT_LABELS: dict[str, str | Promise] = {
+    "workflows_runwait": _("Answers to questions of other people’s runs"),
+    "workflows_comment": _("Comments for the team"),
 }
 
 # The lines for people: the label, and the tables whose rows a person would count as one of these things.
@@ -87,6 +94,11 @@ def list_tables(tables: Mapping[str, int], remaining: Mapping[str, int]) -> list
         for name in names
         if name in tables
     ]
+
+
+def list_kept(kept: Mapping[str, int]) -> list[tuple[str | Promise, int]]:
+    """Return the labels and numbers of what the person wrote that belongs to others."""
+    return [(label, kept[name]) for name, label in KEPT_LABELS.items() if kept.get(name)]
 
 
 def summarize(

@@ -160,6 +160,9 @@ class FakeHost:
     def check_erasable(self, team_id: UUID, subject: str) -> None:
         pass
 
+    def count_kept(self, team_id: UUID, subject: str) -> Mapping[str, int]:
+        return {}
+
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
         if not dry_run:
             self.erased.append(subject)

@@ -51,9 +51,8 @@ def create_case(
 ) -> Status[dict[str, object]]:
     """Create a test case. Fails with DocumentInvalid with the fields, or NameTaken."""
     principal, workflow = find_workflow(request, workflow_id, "edit")
-    return Status(
-        201, _serialize_case(cases.save_case(principal, workflow=workflow, spec=body.case))
-    )
+    case = cases.save_case(principal, workflow=workflow, spec=body.case, run_id=body.run)
+    return Status(201, _serialize_case(case))
 
 
 @router.put(
@@ -68,7 +67,7 @@ def change_case(
     principal, workflow = find_workflow(request, workflow_id, "edit")
     case = selectors.find_case(principal, workflow_id, case_id, "edit")
     return _serialize_case(
-        cases.save_case(principal, workflow=workflow, spec=body.case, case=case),
+        cases.save_case(principal, workflow=workflow, spec=body.case, case=case, run_id=body.run),
         cases.find_newest_results([case]).get(case.pk),
     )
 
@@ -127,7 +126,7 @@ def read_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> Eva
 def create_case_from_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """Return a test case with a run's inputs that expects the same outputs. It isn't saved; send it with a POST."""
     run = selectors.find_run(get_principal(request), run_id)
-    return {"case": cases.dump_case(cases.build_case_from_run(run))}
+    return {"case": cases.dump_case(cases.build_case_from_run(run)), "run": run.pk}
 
 
 def _serialize_cases(test_cases: Sequence[DataCase]) -> list[dict[str, object]]:

@@ -179,7 +179,12 @@ def pin_node(request: HttpRequest, workflow_id: UUID, node: str, body: PinIn) ->
     """
     principal, workflow = find_workflow(request, workflow_id)
     return pins.pin_node(
-        principal, workflow=workflow, node=node, outputs=body.outputs, handle=body.handle
+        principal,
+        workflow=workflow,
+        node=node,
+        outputs=body.outputs,
+        handle=body.handle,
+        run_id=body.run,
     )
 
 

@@ -9,7 +9,10 @@ from workflows.models.run import JournalModel, Run
 
 
 class Pin(TenantModel):
-    """Outputs that a node returns in runs from the editor instead of running. The whole team sees them."""
+    """Outputs that a node returns in runs from the editor instead of running. The whole team sees them.
+
+    ``subject`` is the person of the run that they were taken from; the pin is deleted when the person is erased.
+    """
 
     workflow_lookup = "workflow_id"
 
@@ -17,6 +20,7 @@ class Pin(TenantModel):
     node_key = models.CharField(_("node"), max_length=255)
     outputs = VerbatimJSONField(_("outputs"), default=dict)
     handle = models.CharField(_("handle"), max_length=255, null=True, blank=True)  # noqa: DJ001 - None differs from "" in the engine
+    subject = models.CharField(_("subject"), max_length=255, blank=True, db_default="")
     pinned_by = link_to_user(_("pinned by"))
     pinned_at = models.DateTimeField(_("pinned at"), auto_now=True)
 

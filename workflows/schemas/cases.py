@@ -12,13 +12,17 @@ from workflows.models import EvaluationResult
 
 
 class CaseIn(Body):
-    """A test case in the format of the engine, which validates it and reports every invalid field."""
+    """A test case in the format of the engine, which validates it and reports every invalid field.
+
+    ``run`` is the run that it was made from, if any: the case is erased with the person for whom the run was.
+    """
 
     model_config = with_example(
         case={"name": "Knows the town", "turns": [{"say": "I live in Bern."}]}
     )
 
     case: dict[str, Any]
+    run: UUID | None = None
 
 
 class RunCasesIn(Body):

@@ -332,11 +332,14 @@ class OutputsIn(Body):
 
 
 class PinIn(OutputsIn):
-    """The outputs to pin. ``handle``: the branch that the node takes."""
+    """The outputs to pin. ``handle``: the branch that the node takes. ``run``: the run that the outputs are from, with
+    whose person the pin is erased.
+    """
 
     model_config = with_example(outputs={"text": "Hello"})
 
     handle: Annotated[str, Field(max_length=255)] | None = None
+    run: UUID | None = None
 
 
 class PinOut(Schema):

@@ -1,16 +1,21 @@
 """Erase and export the workflow data of a person: conversations, tasks, files, and runs for that person."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import or_
 from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import F, Model, Q, QuerySet
 
+from accounts.tenancy import TenantModel
+from workflows.engine.answerers import MEMBER
 from workflows.errors import StillRunning
 from workflows.execution.usage.counting import count_team
 from workflows.files.removal import remove_files
 from workflows.models import (
+    Comment,
     Conversation,
     DataCase,
     DryRunChange,
@@ -18,6 +23,7 @@ from workflows.models import (
     IdempotencyKey,
     Message,
     ModelUsage,
+    Pin,
     Run,
     RunCommit,
     RunPartial,
@@ -30,12 +36,6 @@ from workflows.models import (
 )
 from workflows.models.run import RunStatus
 
-
-# The models whose rows belong to a run and are deleted with it.
-RUN_MODELS: tuple[type[Model], ...] = (
-    *(Step, StepPart, RunCommit, RunPartial),
-    *(RunWait, DryRunChange, Feedback),
-)
 
 # A worker may hold a run with one of these statuses, so that nobody erases it.
 UNDER_WAY: Final = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
@@ -111,42 +111,110 @@ def check_erasable(team_id: UUID, subject: str) -> None:
         raise StillRunning
 
 
+@dataclass(frozen=True, slots=True)
+class _Person:
+    """Whose rows are erased, in one team."""
+
+    team_id: UUID
+    subject: str
+
+    @property
+    def rows(self) -> Q:
+        return match_person(self.subject)
+
+    def select(self, model: type[TenantModel], condition: Q | None = None) -> QuerySet[Any]:
+        """Return the rows with this condition, by default those that name the person."""
+        rows: QuerySet[Any] = model.objects.unscoped()
+        return rows.filter(self.rows if condition is None else condition, team_id=self.team_id)
+
+    @property
+    def runs(self) -> QuerySet[Run]:
+        return self.select(Run)
+
+
+def _select_of_runs(model: type[Model], person: _Person) -> QuerySet[Any]:
+    # The rows of a run or conversation were checked with it, so their plain managers suffice.
+    return model._base_manager.filter(run__in=person.runs)
+
+
+def _select_messages(person: _Person) -> QuerySet[Any]:
+    return Message._base_manager.filter(conversation__in=person.select(Conversation))
+
+
+def _select_stored_replies(person: _Person) -> QuerySet[Any]:
+    ids = (person.select(model).values("pk") for model in (Run, Task))
+    return person.select(IdempotencyKey, reduce(or_, (Q(object_id__in=pks) for pks in ids)))
+
+
+def _select_feedback(person: _Person) -> QuerySet[Any]:
+    return person.select(Feedback, Q(run__in=person.runs) | match_author(person.subject))
+
+
+def _select_files(person: _Person) -> QuerySet[Any]:
+    return list_present_files(person.team_id, person.rows)
+
+
+# The models whose rows belong to a run and are deleted with it.
+RUN_MODELS: Final[tuple[type[Model], ...]] = (
+    *(Step, StepPart, RunCommit, RunPartial),
+    *(RunWait, DryRunChange, Feedback),
+)
+# The person's rows of each model. Pins and cases name the person if they were made from a run for them.
+_SELECTIONS: Final[dict[type[Model], Callable[[_Person], QuerySet[Any]]]] = {
+    **{model: partial(_select_of_runs, model) for model in RUN_MODELS},
+    **{
+        model: partial(_Person.select, model=model)
+        for model in (DataCase, Pin, Task, Run, Conversation)
+    },
+    Feedback: _select_feedback,
+    Message: _select_messages,
+    IdempotencyKey: _select_stored_replies,
+    StoredFile: _select_files,
+}
+# What is deleted itself, in this order; the rest is deleted with it, and files with their content.
+_DELETED: Final[tuple[type[Model], ...]] = (
+    *(IdempotencyKey, Feedback, DataCase, Pin),
+    *(Task, Run, Conversation),
+)
+_USAGE: Final[tuple[type[RunUsage | ModelUsage], ...]] = (RunUsage, ModelUsage)
+# The models in which an erasure looks for the person.
+ERASED_MODELS: Final[tuple[type[Model], ...]] = (*_SELECTIONS, *_USAGE)
+
+
 def erase_person(team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
     """Delete the person's rows, unless it is a dry run, and return the number of rows in each table.
 
     Raises StillRunning if one of the person's runs is queued or running. A paused run is deleted with what it waits for.
     """
-    rows_of_person = match_person(subject)
-    runs = Run.objects.unscoped().filter(rows_of_person, team_id=team_id)
-    conversations = Conversation.objects.unscoped().filter(rows_of_person, team_id=team_id)
-    tasks = Task.objects.unscoped().filter(rows_of_person, team_id=team_id)
-    # The rows of a run or conversation were checked with it, so their plain managers suffice.
-    querysets: list[QuerySet[Any]]
-    querysets = [model._base_manager.filter(run__in=runs) for model in RUN_MODELS]
-    querysets += [Message._base_manager.filter(conversation__in=conversations)]
-    feedback = Feedback.objects.unscoped().filter(match_author(subject), team_id=team_id)
-    querysets += [feedback.exclude(run__in=runs)]
-    cases = DataCase.objects.unscoped().filter(rows_of_person, team_id=team_id)
-    querysets += [cases.exclude(subject="")]
-    answers = IdempotencyKey.objects.unscoped().filter(
-        Q(object_id__in=runs.values("pk")) | Q(object_id__in=tasks.values("pk")), team_id=team_id
-    )
-    files = list_present_files(team_id, rows_of_person)
-    querysets += [answers, runs, conversations, tasks, files]
-    counts: Counter[str] = Counter()
-    for rows in querysets:
-        counts[rows.model._meta.db_table] += rows.count()
+    person = _Person(team_id, subject)
+    selected = {model: select(person) for model, select in _SELECTIONS.items()}
+    counts = {model._meta.db_table: rows.count() for model, rows in selected.items()}
     if not dry_run:
         # A worker that executes one of these runs holds its row; a worker that claims one waits for this transaction.
-        statuses = list(runs.select_for_update().values_list("status", flat=True))
+        statuses = list(person.runs.select_for_update().values_list("status", flat=True))
         if any(status in UNDER_WAY for status in statuses):
             raise StillRunning
         count_team(team_id)  # the numbers outlive the runs, but not whom they were for
-        for rows in (answers, feedback, cases.exclude(subject=""), tasks, runs, conversations):
-            rows.delete()
-        remove_files(team_id, files)
-        forget_usage_of(team_id, rows_of_person)
+        for model in _DELETED:
+            selected[model].delete()
+        remove_files(team_id, selected[StoredFile])
+        forget_usage_of(team_id, person.rows)
     return counts
+
+
+def count_kept(team_id: UUID, subject: str) -> Mapping[str, int]:
+    """Count what an account wrote that belongs to others: answers to questions of their runs, and comments for the team."""
+    try:
+        account_id = UUID(subject)
+    except ValueError:
+        return {}
+    person = _Person(team_id, subject)
+    answers = person.select(RunWait, Q(answered_by=f"{MEMBER}{account_id}"))
+    comments = person.select(Comment, Q(author=account_id, deleted_at=None))
+    return {
+        RunWait._meta.db_table: answers.exclude(run__in=person.runs).count(),
+        Comment._meta.db_table: comments.count(),
+    }
 
 
 def list_present_files(team_id: UUID, rows_of_person: Q) -> QuerySet[StoredFile]:
@@ -157,7 +225,7 @@ def list_present_files(team_id: UUID, rows_of_person: Q) -> QuerySet[StoredFile]
 
 def forget_usage_of(team_id: UUID, rows_of_person: Q) -> None:
     """Remove the person from the usage of each day. The numbers stay, as those of nobody."""
-    for model in (RunUsage, ModelUsage):
+    for model in _USAGE:
         # A day's row of nobody may exist, so the person's rows are added to it instead of renamed.
         rows = model.objects.unscoped().filter(rows_of_person, team_id=team_id)
         for row in rows.exclude(subject="").order_by("id"):

@@ -169,6 +169,7 @@ def erase_here(
         kept = {
             "accounts_auditentry": _count_audit_entries(team_id, namespaces, person_ids),
             TO_DECIDE: len(writes.mixed),
+            **get_host().count_kept(team_id, subject),
         }
         memories, tables = count_memories(erased_ids), dict[str, int]()
         if not dry_run:

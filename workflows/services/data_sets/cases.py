@@ -70,8 +70,12 @@ def save_case(
     row: DataCase | None = None,
     *,
     is_named: bool = True,
+    subject: str = "",
 ) -> DataCase:
-    """Create a case, or change the given one. Raises NameTaken, unless nobody has named it: then it gets a free name."""
+    """Create a case, or change the given one; ``subject`` is the person of the run that it was made from, if any.
+
+    Raises NameTaken, unless nobody has named it: then it gets a free name.
+    """
     check_change(principal, data_set)
     spec = dump_case(case)
     with tenant([data_set.team_id]):
@@ -91,6 +95,7 @@ def save_case(
             raise NameTaken(field="name")
         row.name = _find_free_name(case.name, taken)
         row.spec = {**spec, "name": row.name}
+        row.subject = subject or row.subject
         row.save()
         audit_lines.record(principal, row, "case.saved", **_describe(data_set))
     return row

@@ -30,6 +30,7 @@ from workflows.services import audit_lines
 from workflows.services.data_sets import cases as data_cases
 from workflows.services.data_sets.data_sets import load_tests
 from workflows.services.data_sets.evaluations import EvaluationRequest, queue_evaluation
+from workflows.services.debugging.subjects import find_subject
 from workflows.services.editor.snapshots import take_snapshot
 from workflows.services.runs.document_checks import check_document
 
@@ -45,10 +46,16 @@ def save_case(
     workflow: Workflow,
     spec: Mapping[str, Json],
     case: DataCase | None = None,
+    run_id: UUID | None = None,
 ) -> DataCase:
-    """Create a case, or change the given one. Raises DocumentInvalid with the fields, or NameTaken."""
+    """Create a case, or change the given one. ``run_id``: the run it was made from, with whose person it is erased.
+
+    Raises DocumentInvalid with the fields, or NameTaken.
+    """
     permissions.check_edit(principal, workflow)
-    return data_cases.save_case(principal, load_tests(workflow), read_case(dict(spec)), case)
+    subject = find_subject(principal, workflow, run_id) if run_id else ""
+    parsed = read_case(dict(spec))
+    return data_cases.save_case(principal, load_tests(workflow), parsed, case, subject=subject)
 
 
 def list_conversation_runs(principal: Principal, conversation: Conversation) -> list[Run]:

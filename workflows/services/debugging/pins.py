@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from uuid import UUID
 
 from django.utils.translation import gettext as _
 
@@ -18,6 +19,7 @@ from workflows.errors import ContentTooLarge, InvalidValue
 from workflows.execution.kinds import load_kinds
 from workflows.models import Edge, Node, Pin, Workflow
 from workflows.services import audit_lines
+from workflows.services.debugging.subjects import find_subject
 from workflows.services.editor.drafts import load_draft
 
 
@@ -31,8 +33,11 @@ def pin_node(
     node: str,
     outputs: Mapping[str, Json],
     handle: str | None = None,
+    run_id: UUID | None = None,
 ) -> Pin:
     """Pin a node's outputs, or change them. ``handle``: the branch that the node takes.
+
+    ``run_id``: the run that the outputs are from, with whose person they are erased.
 
     Raises InvalidValue for an output that doesn't have the type which its node declares; null is
     always allowed, and so are undeclared outputs, which some nodes have.
@@ -40,6 +45,7 @@ def pin_node(
     permissions.check_edit(principal, workflow)
     if len(json.dumps(outputs)) > MAX_PIN_LENGTH:
         raise ContentTooLarge(_("This output is too large to pin."), field="outputs")
+    source = {"subject": find_subject(principal, workflow, run_id)} if run_id else {}
     with tenant([workflow.team_id]):
         row = Node.objects.unscoped().filter(workflow=workflow, key=node, is_note=False).first()
         if row is None:
@@ -53,6 +59,7 @@ def pin_node(
                 "outputs": dict(outputs),
                 "handle": handle or None,
                 "pinned_by_id": principal.user_id,
+                **source,
             },
         )
         audit_lines.record(principal, pin, "workflow.pinned", workflow=str(workflow.pk), node=node)

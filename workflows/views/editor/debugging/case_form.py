@@ -67,13 +67,17 @@ class MemoryRow:
 
 @dataclass
 class CaseForm:
-    """The form of a test case; ``more`` is YAML with pins, variables and the memories that are no plain texts."""
+    """The form of a test case; ``more`` is YAML with pins, variables and the memories that are no plain texts.
+
+    ``run_id`` is the run from which the form was filled.
+    """
 
     name: str = ""
     turns: list[TurnRow] = field(default_factory=list)
     memories: list[MemoryRow] = field(default_factory=list)
     expected: str = ""
     more: str = ""
+    run_id: str = ""
     is_unfinished: bool = False
 
     scopes = tuple((scope, SCOPE_LABELS[scope]) for scope in SCOPES)
@@ -185,6 +189,7 @@ def read_form(data: Mapping[str, str]) -> CaseForm:
         memories,
         data.get("expected", ""),
         data.get("more", ""),
+        data.get("run", ""),
     )
     form.is_unfinished = "add" in data or "drop" in data
     if data.get("add") == "turn" and len(turns) < MAX_ROWS:

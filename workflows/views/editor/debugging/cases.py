@@ -91,17 +91,20 @@ def new_test(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     if request.method == "POST":
         return _save_case(request, principal, workflow, None)
     spec: dict[str, Any] = {"name": "", "turns": [{"checks": []}]}
+    run: Run | None = None
     if "last" in request.GET:
         runs = _list_runs_to_save(request, principal, workflow)
         if not runs:
             return _render_list(request, principal, workflow, has_nothing_to_save=True)
-        spec = cases.dump_case(cases.build_case_from_runs(runs))
+        spec, run = cases.dump_case(cases.build_case_from_runs(runs)), runs[-1]
     if run_id := read_text(request.GET, "run"):
         _, run = find_run(request, parse_id(run_id))
         if run.workflow_id != workflow.pk:
             raise NotFound
         spec = cases.dump_case(cases.build_case_from_run(run))
-    return _render_form(request, workflow, None, build_form(spec))
+    form = build_form(spec)
+    form.run_id = str(run.pk) if run else ""
+    return _render_form(request, workflow, None, form)
 
 
 def _list_runs_to_save(request: HttpRequest, principal: Principal, workflow: Workflow) -> list[Run]:
@@ -154,7 +157,9 @@ def _save_case(
     if form.is_unfinished:  # "one more turn", "one more check": not saved yet
         return _render_form(request, workflow, case, form)
     try:
-        cases.save_case(principal, workflow=workflow, spec=form.build_spec(), case=case)
+        run_id = parse_id(form.run_id) if form.run_id else None
+        spec = form.build_spec()
+        cases.save_case(principal, workflow=workflow, spec=spec, case=case, run_id=run_id)
     except DocumentInvalid as invalid:
         errors = form.place_errors(invalid.problems)
         return _render_form(request, workflow, case, form, errors, is_refused=True)

@@ -28,7 +28,13 @@ from workflows.views.editor.debugging.step_page import (
     build_value_context,
 )
 from workflows.views.repeated_forms import send_once
-from workflows.views.request_context import choose_status, find_run, find_workflow, read_text
+from workflows.views.request_context import (
+    choose_status,
+    find_run,
+    find_workflow,
+    parse_id,
+    read_text,
+)
 from workflows.views.runs.memory.context import build_memory_context
 from workflows.views.runs.options import read_outputs, start_run_from_form
 from workflows.views.runs.refusals import serialize_refusal
@@ -126,6 +132,7 @@ def pin(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
     """Pin the submitted outputs; ``remove`` deletes the pin."""
     principal, workflow = find_workflow(request, workflow_id, "edit")
     text, error, status = request.POST.get("outputs", ""), "", 200
+    run_id = read_text(request.POST, "run")
     try:
         if "remove" in request.POST:
             pins.unpin_node(principal, workflow=workflow, node=node_key)
@@ -136,6 +143,7 @@ def pin(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
                 node=node_key,
                 outputs=read_outputs(text),
                 handle=read_text(request.POST, "handle") or None,
+                run_id=parse_id(run_id) if run_id else None,
             )
     except InvalidValue as invalid:
         error, status = str(invalid), choose_status(invalid)

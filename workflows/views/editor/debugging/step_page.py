@@ -106,6 +106,7 @@ def build_pin_context(
         "pin_text": text if text is not None else format_json(outputs or template),
         "has_template": bool(template),
         "pin_handle": handle or "",
+        "pin_run_id": str(last_step.run_id) if last_step and not pin else "",
         "pin_branches": list_branches(workflow, node),
         "pin_error": error,
         "can_pin": permissions.may_edit(principal, workflow),

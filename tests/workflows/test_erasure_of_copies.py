@@ -1,0 +1,154 @@
+"""What the team made from a person's runs, pins and tests, is erased with the person; what they wrote for others is named."""
+
+import json
+from uuid import UUID
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.tenancy import tenant
+from memory import services
+from tests.factories.workflows import make_journal, make_run, make_workflow
+from tests.memory.services.conftest import at_door
+from tests.support.cast import Cast
+from tests.support.markup import markup_of
+from workflows.models import Comment, DataCase, Pin, Run, RunWait, Workflow
+from workflows.services.erasure import count_kept, erase_person
+
+
+pytestmark = pytest.mark.django_db
+
+JSON = "application/json"
+VISITOR = "visitor-7"
+
+
+@pytest.fixture
+def workflow(cast: Cast) -> Workflow:
+    return make_workflow(cast.alice)
+
+
+@pytest.fixture
+def run(cast: Cast, workflow: Workflow) -> Run:
+    """A run with a step for somebody without an account."""
+    made = make_run(
+        cast.alice,
+        workflow,
+        subject=VISITOR,
+        subject_user=None,
+        status="succeeded",
+        finished_at=timezone.now(),
+        inputs={"text": "I have diabetes"},
+        outputs={"text": "I have diabetes"},
+    )
+    make_journal(made, "I have diabetes")
+    return made
+
+
+def count(model: type[Pin | DataCase], team_id: UUID) -> int:
+    with tenant([team_id]):
+        return model.objects.unscoped().count()
+
+
+def erase(team_id: UUID, person: str = VISITOR) -> dict[str, int]:
+    with tenant([team_id]):
+        return dict(erase_person(team_id, person, dry_run=False))
+
+
+def test_pin_of_a_runs_outputs_is_erased_with_the_person(
+    cast: Cast, workflow: Workflow, run: Run
+) -> None:
+    client, team_id = cast.alice.client, cast.team_a.pk
+    client.put(
+        f"/api/v1/workflows/{workflow.pk}/pins/end",
+        {"outputs": {"text": "I have diabetes"}, "run": str(run.pk)},
+        content_type=JSON,
+    )
+    client.put(
+        f"/api/v1/workflows/{workflow.pk}/pins/start",
+        {"outputs": {"text": "made up"}},
+        content_type=JSON,
+    )
+
+    counts = erase(team_id)
+
+    assert (counts["workflows_pin"], count(Pin, team_id)) == (1, 1)
+
+
+def test_form_of_a_pin_names_the_run_whose_outputs_it_shows(
+    cast: Cast, workflow: Workflow, run: Run
+) -> None:
+    with tenant([cast.team_a.pk]):
+        node = run.steps.get().node_key
+    client = cast.alice.client
+    place = reverse("workflows:pin", args=[workflow.pk, node])
+    last = reverse("workflows:last_step", args=[workflow.pk, node])
+    step = markup_of(client.get(last, {"run": str(run.pk)}))
+    assert f'name="run" value="{run.pk}"' in step
+
+    client.post(place, {"outputs": json.dumps({"text": "I have"}), "run": str(run.pk)})
+    client.post(place, {"outputs": json.dumps({"text": "I"}), "run": ""})
+
+    with tenant([cast.team_a.pk]):
+        [pin] = Pin.objects.unscoped()
+    assert (pin.subject, pin.outputs) == (VISITOR, {"text": "I"})
+
+
+def test_test_made_from_a_run_is_erased_with_the_person(
+    cast: Cast, workflow: Workflow, run: Run
+) -> None:
+    client, team_id = cast.alice.client, cast.team_a.pk
+    made = client.get(f"/api/v1/runs/{run.pk}/case").json()
+    client.post(f"/api/v1/workflows/{workflow.pk}/tests", made, content_type=JSON)
+    place = f"/workflows/{workflow.pk}/tests/new/"
+    form = markup_of(client.get(place, {"run": str(run.pk)}))
+    assert f'name="run" value="{run.pk}"' in form
+    turn = {"turn-0-say": "I have diabetes", "turn-0-person": ""}
+    client.post(place, {"name": "by form", "run": str(run.pk), **turn})
+    client.post(place, {"name": "made up", "run": "", **turn})
+    assert count(DataCase, team_id) == 3
+
+    counts = erase(team_id)
+
+    assert counts["workflows_datacase"] == 2
+    with tenant([team_id]):
+        assert [case.name for case in DataCase.objects.unscoped()] == ["made up"]
+
+
+def test_run_of_another_workflow_is_no_source(cast: Cast, workflow: Workflow, run: Run) -> None:
+    other = make_workflow(cast.alice, "Other")
+
+    answer = cast.alice.client.put(
+        f"/api/v1/workflows/{other.pk}/pins/end",
+        {"outputs": {"text": "x"}, "run": str(run.pk)},
+        content_type=JSON,
+    )
+
+    assert (answer.status_code, count(Pin, cast.team_a.pk)) == (404, 0)
+
+
+def test_receipt_names_answers_to_others_and_comments_that_stay(
+    cast: Cast, workflow: Workflow, run: Run
+) -> None:
+    bob, team_id = cast.people["bob"], cast.team_a.pk
+    with tenant([team_id]):
+        own = make_run(bob, workflow, status="succeeded", finished_at=timezone.now())
+        for each, key in ((run, "why"), (own, "why")):
+            RunWait.objects.create(
+                team_id=team_id,
+                run=each,
+                node_key=key,
+                form={},
+                values={"reason": "I have diabetes"},
+                answered_by=f"user:{bob.user.pk}",
+            )
+        Comment.objects.create(
+            team_id=team_id, workflow=workflow, actor="x", author=bob.user, body="Nice"
+        )
+        assert count_kept(team_id, VISITOR) == {}
+
+    receipt = services.erase(at_door(bob), subject=str(bob.user.pk))
+
+    assert receipt.tables["workflows_runwait"] == 1
+    kept = {"workflows_runwait": 1, "workflows_comment": 1}
+    assert {name: receipt.kept[name] for name in kept} == kept
