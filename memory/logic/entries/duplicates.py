@@ -17,6 +17,7 @@ from typing import TypeVar
 from memory.core.filters import is_same_json
 from memory.core.recall.tokens import extract_terms
 from memory.core.records import Json, MemoryEntry, Source, StoreParams, Tier
+from memory.logic.entries.origins import copy_provenance, get_untrusted_origin, is_approved
 from memory.logic.entries.text_similarity import build_grams, compute_dice_coefficient, is_unspaced
 
 
@@ -108,7 +109,7 @@ def measure_similarity(first: str, second: str) -> float:
 def find_duplicate(params: StoreParams, candidates: Iterable[MemoryEntry]) -> Duplicate | None:
     """Find a duplicate among entries of the same namespace and category.
 
-    An exact duplicate precedes a near one; of several, the newest is returned. The entry under the same key is no
+    What came from outside and nobody approved is no duplicate of an entry that is trusted, nor the other way round. An exact duplicate precedes a near one; of several, the newest is returned. The entry under the same key is no
     duplicate, because the write replaces it.
     """
     if params.category in NEVER_MERGED or params.tier is Tier.QUARANTINE:
@@ -125,15 +126,18 @@ def find_duplicate(params: StoreParams, candidates: Iterable[MemoryEntry]) -> Du
 def merge_duplicate(duplicate: Duplicate, params: StoreParams) -> StoreParams:
     """Return the parameters to store under the duplicate's key, with one more piece of evidence.
 
-    The newer wording replaces the older unless it has fewer words. The better tier, the higher importance and the later
-    expiry are kept. If the same step of the same run repeats the content, as a retry does, no evidence is added.
+    The newer wording replaces the older unless it has fewer words, or the older one was approved: the origin and the
+    review are those of the wording that stays. The better tier, the higher importance and the later expiry are kept. If
+    the same step of the same run repeats the content, as a retry does, no evidence is added.
     """
     entry = duplicate.entry
+    metadata = {**entry.metadata, **params.metadata, **_merge_evidence(entry, params)}
+    keeps_wording = _keeps_wording(entry, params)
     return replace(
         params,
         key=entry.key,
-        value=_pick_fuller(entry.value, params.value),
-        metadata={**entry.metadata, **params.metadata, **_merge_evidence(entry, params)},
+        value=entry.value if keeps_wording else params.value,
+        metadata=copy_provenance(metadata, entry.metadata if keeps_wording else params.metadata),
         category=entry.category,
         tier=Tier.LONG_TERM if entry.tier is Tier.LONG_TERM else params.tier,
         importance=max(entry.importance, params.importance),
@@ -250,7 +254,12 @@ def _is_comparable(entry: MemoryEntry, params: StoreParams) -> bool:
         and entry.category == params.category
         and entry.key != params.key
         and entry.tier is not Tier.QUARANTINE
+        and _is_untrusted(entry) is _is_untrusted(params)
     )
+
+
+def _is_untrusted(content: MemoryEntry | StoreParams) -> bool:
+    return bool(get_untrusted_origin(content.metadata))
 
 
 def _rank_duplicate(duplicate: Duplicate) -> tuple[bool, tuple[str, str]]:
@@ -267,9 +276,15 @@ def _merge_ttl(entry: MemoryEntry, params: StoreParams) -> float | None:
     return params.ttl_seconds if before is None else max(before, params.ttl_seconds)
 
 
-def _pick_fuller(old: Json, new: Json) -> Json:
+def _keeps_wording(entry: MemoryEntry, params: StoreParams) -> bool:
+    """Return whether a merged entry keeps its wording: an approved one, a trusted one, and the fuller one."""
+    old, new = entry.value, params.value
+    if is_approved(entry.metadata) or is_same_json(old, new):
+        return True
+    if _is_untrusted(params) and not _is_untrusted(entry):
+        return True
     are_texts = isinstance(old, str) and isinstance(new, str)
-    return old if are_texts and len(stem_words(new)) < len(stem_words(old)) else new
+    return are_texts and len(stem_words(new)) < len(stem_words(old))
 
 
 def _merge_evidence(entry: MemoryEntry, params: StoreParams) -> dict[str, Json]:

@@ -1,11 +1,19 @@
-"""The origin of a text; text from tools and the web is untrusted until a member approves it."""
+"""The origin of a text; text from tools and the web is untrusted until a member approves it.
+
+An approval belongs to the value for which it was given. Whoever changes the value drops it.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
 from memory.core.records import Json
-from memory.logic.entries.tiers import TierAction
+
+
+APPROVED: Final = "approve"  # the decision of a review that admits a text
+REVIEW: Final = "review"  # in the metadata, with its reason
+_REVIEW_FIELDS: Final = frozenset({REVIEW, "review_reason"})
+_PROVENANCE: Final = frozenset({"origin", *_REVIEW_FIELDS})
 
 
 class ContentOrigin(StrEnum):
@@ -28,5 +36,23 @@ def parse_origin(value: Json, default: ContentOrigin = ContentOrigin.MODEL) -> C
 def get_untrusted_origin(metadata: Mapping[str, Json]) -> str:
     """Return tool or web for untrusted content that no member has approved, else an empty string."""
     origin = metadata.get("origin")
-    approved = metadata.get("review") == TierAction.APPROVE
-    return str(origin) if origin in UNTRUSTED and not approved else ""
+    return str(origin) if origin in UNTRUSTED and not is_approved(metadata) else ""
+
+
+def is_approved(metadata: Mapping[str, Json]) -> bool:
+    return metadata.get(REVIEW) == APPROVED
+
+
+def drop_approval(metadata: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the metadata without an approval. A rejection stays."""
+    return drop_review(metadata) if is_approved(metadata) else dict(metadata)
+
+
+def drop_review(metadata: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in metadata.items() if name not in _REVIEW_FIELDS}
+
+
+def copy_provenance(metadata: Mapping[str, Json], source: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the metadata with the origin and the review of ``source``, whose value they describe."""
+    rest = {name: value for name, value in metadata.items() if name not in _PROVENANCE}
+    return rest | {name: source[name] for name in _PROVENANCE & source.keys()}

@@ -14,6 +14,7 @@ from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.core.scopes import WORKING_LIFETIME
 from memory.logic.entries.duplicates import count_evidence, get_ttl
+from memory.logic.entries.origins import APPROVED
 
 
 WORKING_TTL = timedelta(seconds=WORKING_LIFETIME)
@@ -25,7 +26,7 @@ _PROMOTED_CATEGORIES = frozenset({"fact", "learning", "result", "error"})
 
 
 class TierAction(StrEnum):
-    APPROVE = "approve"  # out of quarantine
+    APPROVE = APPROVED  # out of quarantine
     REJECT = "reject"  # stays in quarantine, and isn't proposed again
     PROMOTE = "promote"  # to long-term
     QUARANTINE = "quarantine"  # out of use, by a member

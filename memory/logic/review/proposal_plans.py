@@ -1,12 +1,14 @@
 """Plans of proposals: the changes that applying a proposal would make now, with one function for each kind."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from memory.core.filters import is_same_json
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.logic.entries.duplicates import count_evidence
+from memory.logic.entries.origins import drop_approval
 from memory.logic.entries.tiers import TierAction, build_transition
 from memory.logic.entries.write_batch import build_restore_params
 from memory.logic.review.proposals import ChangeKind, Proposal, Target
@@ -88,7 +90,7 @@ def _plan_edit(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[Entry
     after = replace(
         build_restore_params(entry),
         value=proposal.new.value,
-        metadata={**entry.metadata, **proposal.new.metadata},
+        metadata=_merge_metadata([proposal.new, entry], proposal.new.value),
         category=proposal.new.category,
         importance=proposal.new.importance,
         source=proposal.new.source,
@@ -105,10 +107,7 @@ def _plan_merge(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[Entr
         yield from _plan_succession(proposal.new, *entries)
         return
     survivor, *merged = entries
-    metadata: dict[str, Json] = {}
-    for entry in reversed(entries):
-        metadata |= entry.metadata
-    metadata |= proposal.new.metadata
+    metadata = _merge_metadata([proposal.new, *entries], proposal.new.value)
     metadata |= {
         "proofs": sum(map(count_evidence, entries)),
         "merged_from": [{"key": other.key, "id": other.id} for other in merged],
@@ -125,6 +124,15 @@ def _plan_merge(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[Entr
     )
     yield EntryChange(survivor.key, survivor, after)
     yield from (EntryChange(other.key, other, None) for other in merged)
+
+
+def _merge_metadata(sources: Sequence[StoreParams | MemoryEntry], value: Json) -> dict[str, Json]:
+    """Return the metadata of all, the first ones outweigh the others; an approval counts only for the same value."""
+    merged: dict[str, Json] = {}
+    for source in reversed(sources):
+        is_same = is_same_json(source.value, value)
+        merged |= source.metadata if is_same else drop_approval(source.metadata)
+    return merged
 
 
 def _plan_succession(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
 from memory.logic.entries.duplicates import (
+    Duplicate,
     Likeness,
     compare_values,
     count_evidence,
@@ -296,3 +297,43 @@ def test_contradiction_names_the_older_and_the_newer():
     [found] = find_contradictions(old, [new, elsewhere, old])
 
     assert (found.older, found.newer, found.subject) == (old, new, "alice: home")
+
+
+WEB = {"origin": "web"}
+APPROVED = {"origin": "web", "review": "approve", "review_reason": "seen"}
+BOB, EVIL = "My accountant is Bob", "My accountant is Bob Evilson"
+
+
+@for_each("before, after", [({}, WEB), (WEB, {}), (APPROVED, WEB), (WEB, APPROVED)])
+def test_what_is_marked_is_no_duplicate_of_what_is_trusted(
+    before: dict[str, Any], after: dict[str, Any]
+):
+    assert find_duplicate(params(BOB, metadata=after), [entry(BOB, metadata=before)]) is None
+
+
+@for_each(
+    "before, after, value, kept",
+    [
+        (APPROVED, {}, BOB, APPROVED),
+        ({}, APPROVED, EVIL, APPROVED),
+        (APPROVED, APPROVED | {"review_reason": "too"}, BOB, APPROVED),
+        (WEB, {"origin": "tool"}, EVIL, {"origin": "tool"}),
+    ],
+)
+def test_origin_and_approval_are_those_of_the_wording_that_stays(
+    before: dict[str, Any], after: dict[str, Any], value: str, kept: dict[str, Any]
+):
+    merged = merge(entry(BOB, metadata=before), params(EVIL, metadata=after))
+
+    assert merged.value == value
+    assert {name: merged.metadata.get(name) for name in APPROVED} == {
+        name: kept.get(name) for name in APPROVED
+    }
+
+
+def test_marked_repetition_that_is_merged_all_the_same_leaves_the_trusted_wording():
+    merged = merge_duplicate(
+        Duplicate(entry(BOB, metadata=APPROVED), NEAR), params(EVIL, metadata=WEB)
+    )
+
+    assert (merged.value, merged.metadata["review"]) == (BOB, "approve")

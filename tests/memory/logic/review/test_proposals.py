@@ -161,6 +161,32 @@ def test_merging_keeps_one_with_all_proofs_and_a_link_to_the_others():
     assert metadata == {"a": 1, "b": 3, "proofs": 3, "merged_from": merged_from}
 
 
+APPROVED = {"origin": "web", "review": "approve", "review_reason": "seen"}
+
+
+@for_each(
+    "kind, value, expected",
+    [
+        (ChangeKind.EDIT, "It is cold", {"origin": "web"}),
+        (ChangeKind.EDIT, "It is hot", APPROVED),
+        (ChangeKind.MERGE, "It is cold", {"origin": "web"}),
+        (ChangeKind.MERGE, "It is hot", APPROVED),
+    ],
+)
+def test_approval_stays_only_with_the_value_for_which_it_was_given(
+    kind: ChangeKind, value: str, expected: dict[str, Any]
+):
+    entries = provider()
+    approved = stored(entries, "a", "It is hot", metadata=APPROVED)
+    other = stored(entries, "b", "It is cold", metadata={"origin": "web"})
+    targets = [approved, other] if kind is ChangeKind.MERGE else [approved]
+
+    apply_proposal(proposal(kind, *targets, new=new(value, category="other")), entries)
+
+    [after] = entries.recall(MemoryQuery(NAMESPACE, key="a"))
+    assert {name: after.metadata[name] for name in APPROVED if name in after.metadata} == expected
+
+
 def test_promoting_keeps_an_entry_for_good():
     """spec §5: promotion by hand."""
     entries, made = _world()
