@@ -42,6 +42,7 @@ SCOPES: dict[str, Promise] = {
 SERVICE_SCOPES: dict[str, Promise] = {
     "audit:read": _("Read, verify, and export the audit trail"),
     "memory:serve": _("Act as the memory provider of another installation"),
+    "memory:speak": _("Speak for people: store what they said as theirs, and approve memories"),
     "credentials:write": _("Manage model providers, tools, and their credentials"),
 }
 

@@ -18,7 +18,8 @@ Name = Annotated[str, Field(min_length=1, max_length=120)]
 RoleName = Literal["owner", "admin", "editor", "viewer"]
 ScopeName = Literal[
     "workflows:read", "workflows:write", "runs:read", "runs:write",
-    "memory:read", "memory:write", "memory:serve", "audit:read", "team:read", "credentials:write",
+    "memory:read", "memory:write", "memory:serve", "memory:speak", "audit:read", "team:read",
+    "credentials:write",
 ]  # fmt: skip
 
 

@@ -12,17 +12,20 @@ from django.utils.translation import gettext as _
 from config.retry import retry_on_conflict
 from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import AlreadyExists, NotFound
+from memory.core.filters import is_same_json
 from memory.core.policy import NO_LIMITS, check_bound, check_value
 from memory.core.recall.selection import is_expired
-from memory.core.records import MemoryEntry, Source, StoreParams
+from memory.core.records import MemoryEntry, Source, StoreParams, Tier
 from memory.core.scopes import parse_tier
 from memory.core.values import check_params
+from memory.logic.entries.origins import drop_approval
 from memory.models import Entry
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import find_place, hash_key, open_namespace
+from memory.services.gateway.marks import check_may_approve, mark_value
 from memory.services.gateway.namespace_access import NamespaceAccess, NamespaceLookup
 
 
@@ -55,7 +58,8 @@ def edit(
 ) -> MemoryEntry:
     """Edit the entry and return it. A field that is None stays as it is, except ``EMPTY_FIELDS``; the expiry always stays.
 
-    If the new content needs a review, it is stored and returned as a quarantined entry, and this one isn't changed.
+    If the new content needs a review, it is stored and returned as a quarantined entry, and this one isn't changed. An
+    approval doesn't count for another value.
     """
     place = find_place(caller, entry_id)
     return _edit(caller, _ReadEntry(*place, UUID(str(entry_id)), if_revision), reason, changes)
@@ -87,7 +91,9 @@ def _edit(
         if entry is None or entry.pk != read_entry.id or is_expired(entry, access.now):
             raise NotFound(_("Memory not found. It may have been forgotten."))
         check_revision(entry, read_entry.revision)
-        params = _build_params(access, entry, changes)
+        params = mark_value(_build_params(access, entry, changes), entry, caller)
+        if entry.tier == Tier.QUARANTINE and params.tier is not Tier.QUARANTINE:
+            check_may_approve(caller)
         is_rewritten = bool(changes.keys() & FILTERED_FIELDS)
         # What is as large as before isn't refused because a limit is narrower now: it may end, or be replaced.
         policy = access.policy if is_rewritten else NO_LIMITS
@@ -154,7 +160,9 @@ def _build_params(access: NamespaceAccess, entry: Entry, changes: Mapping[str, A
     content["tier"] = parse_tier(changes.get("tier") or entry.tier)
     seconds_left = (entry.expires_at - access.now).total_seconds() if entry.expires_at else None
     # Whoever changes tags or the tier has not written the value.
-    is_same_value = content["value"] == entry.value
+    is_same_value = is_same_json(content["value"], entry.value)
+    if not is_same_value:
+        content["metadata"] = drop_approval(content["metadata"])
     editor = Source(access.caller.principal.actor, entry.source_run, entry.source_node)
     return StoreParams(
         namespace=access.text,

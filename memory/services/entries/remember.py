@@ -13,14 +13,15 @@ from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import compute_lifetime, parse_tier
 from memory.core.values import check_params
 from memory.logic.entries.known_statements import find_known_entry
-from memory.logic.profile import Usable, keep_prompt_use
-from memory.models import Namespace
+from memory.logic.profile import keep_prompt_use
+from memory.models import Entry, Namespace
 from memory.models.entries import Operation
 from memory.permissions import get_guest_id
 from memory.providers.postgres import rows
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import hash_key, open_namespace
+from memory.services.gateway.marks import mark_value
 from memory.services.gateway.namespace_access import NamespaceAccess, NamespaceLookup
 
 
@@ -78,8 +79,10 @@ def remember(
         # External namespaces have a row, too, with the owner; its lock makes writers wait for each other.
         context = access.build_context(Operation.STORE, reason)
         row, state = access.claim_to_write(params.key, context)
-        if not is_provider:  # the other installation has its person's choice
-            params = keep_prompt_use(params, _find_previous(access, params.key, state))
+        if not is_provider:  # the other installation has its person's choices
+            previous = _find_previous(access, params.key, state)
+            params = keep_prompt_use(params, previous)
+            params = params if raw else mark_value(params, previous, caller)
         if not raw:
             params = _admit(access, row, params, is_provider=is_provider)
         if once and (existing := _find_known_entry(access, params, state)) is not None:
@@ -93,7 +96,7 @@ def remember(
 
 def _find_previous(
     access: NamespaceAccess, key: str, state: rows.WriteState | None
-) -> Usable | None:
+) -> MemoryEntry | Entry | None:
     """Return the entry that has the key now."""
     if access.external is None:
         return state.entry if state else None

@@ -27,6 +27,7 @@ from memory.services.entries.listing import EntryPage, list_entries
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import get_shared_namespace, open_namespace
 from memory.services.gateway.ingress_gate import TARGET_KEY
+from memory.services.gateway.marks import check_may_approve
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -81,13 +82,15 @@ def move(
     if_revision: int | None = None,
 ) -> MovedEntries:
     """Move the entries by the name of the move, such as "approve". With ``if_revision``, a single entry must still have
-    this revision.
+    this revision. An API key approves nothing unless it may speak for people.
     """
     action = _parse_move(move)
     tier = _resolve_tier(action, to)
     check_entry_count(entry_ids)
     text = get_shared_namespace(caller, entry_ids)
     with open_namespace(caller, "write", ACTIONS[action], namespace=text) as access:
+        if action is TierAction.APPROVE:
+            check_may_approve(caller)
         namespace = access.claim()
         rows.expire(namespace, access.now)
         selected = list_entries_by_id(namespace, entry_ids, access.now)

@@ -24,6 +24,7 @@ from memory.services.entries.forget import ForgetResult, forget_selected
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import hash_key, open_entry, open_namespace
+from memory.services.gateway.marks import get_program_origin, is_program
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.knowledge.bulk_pages import KnowledgeBase, load_knowledge_base
 
@@ -78,6 +79,8 @@ def write_pages(
     writer = ingress_gate.get_writer(caller)
     if writer is ingress_gate.Writer.PERSON:  # their own content needs no review
         pages = [{**page, "origin": "", "hold": False} for page in pages]
+    if is_program(caller):
+        pages = [{**page, "origin": get_program_origin(page.get("origin"))} for page in pages]
     with open_namespace(
         caller, "write", "memory.stored", scope=scope, namespace=namespace
     ) as access:
@@ -125,6 +128,8 @@ def rewrite_page(
             before, **{name: getattr(draft, name) for name in _WRITABLE_FIELDS & set(changes)}
         )
         page = carry_sources(before, page)
+        if is_program(caller) and page != before:
+            page = replace(page, origin=get_program_origin(before.origin))
         store = _build_store(access, reason)
         if reasons:
             access.open_store(reason).store(build_quarantined_page(store, page, reasons))

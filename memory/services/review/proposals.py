@@ -37,6 +37,7 @@ from memory.providers.postgres.rows import find_namespace
 from memory.services.curation.learning_rules import LearningRule
 from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.gateway.gateway import open_namespace
+from memory.services.gateway.marks import check_may_approve
 from memory.services.gateway.namespace_access import Batch, NamespaceAccess
 from memory.services.history.revert import UNDONE, revert_change
 from memory.services.review.proposal_rows import to_proposal, to_row_fields
@@ -112,6 +113,7 @@ def apply_proposal(
 ) -> Proposal:
     """Apply the whole proposal or nothing. With another ``value`` than the proposed one, it counts as edited."""
     with _open_proposal(caller, proposal_id, "memory.proposal_applied") as (access, row):
+        check_may_approve(caller)
         change = to_proposal(row)
         if not isinstance(value, _AsProposed):
             if change.new is None:
@@ -131,6 +133,7 @@ def decide_contradiction(
     is_kept = choice is Choice.BOTH
     action = "memory.proposal_rejected" if is_kept else "memory.proposal_applied"
     with _open_proposal(caller, proposal_id, action) as (access, row):
+        check_may_approve(caller)
         change = to_proposal(row)
         if not change.is_contradiction:
             raise InvalidInput("choice: only for two memories that contradict each other.")
@@ -151,6 +154,7 @@ def merge_proposal(
     The proposal keeps its proposed value, which is shown again if the merge is undone.
     """
     with _open_proposal(caller, proposal_id, "memory.proposal_applied") as (access, row):
+        check_may_approve(caller)
         entry = find_entry(access.open_store(), access.text, into)
         if entry is None:
             raise NotFound(_("Memory not found. It may have been forgotten."))

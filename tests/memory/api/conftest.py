@@ -4,12 +4,22 @@ from typing import Any
 
 import pytest
 
+from accounts.roles import SCOPES
 from tests.support.cast import Person
+
+
+SPEAKS = {*SCOPES, "memory:speak"}
 
 
 @pytest.fixture
 def key(api_key: Any, alice: Person) -> Any:
     return api_key(alice)
+
+
+@pytest.fixture
+def speaker(api_key: Any, alice: Person) -> Any:
+    """The key of a programme that may speak for people."""
+    return api_key(alice, scopes=SPEAKS)
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ def test_curations_say_what_became_of_runs(alice: Person):
 def test_key_that_names_an_outside_person_decides_what_waits_about_them(cast: Cast, api_key: Any):
     alice = cast.alice
     learns(alice, review=ReviewMode.ALL)
-    app = api_key(alice, scopes={"memory:read", "memory:write"})
+    app = api_key(alice, scopes={"memory:read", "memory:write", "memory:speak"})
     reader, stranger = api_key(alice, scopes={"runs:read"}), api_key(cast.carol)
     ask, _ = scripted(answer(key_learnings=["Uma rows on Fridays"]))
     run = replace(in_run(alice, outside=True, user_id="uma"), principal=KeyPrincipal(app.key))

@@ -43,10 +43,12 @@ def test_orders_a_programme_writes_wait_in_quarantine_and_the_answer_says_so(sen
     assert recalled(send, "a") == []
 
 
-def test_programme_that_says_whose_words_they_are_is_believed(send: Any) -> None:
+def test_programme_that_speaks_for_people_is_believed_whose_words_they_are(speaker: Any) -> None:
     body = {**PLACE, "key": "a", "value": ORDERS, "metadata": {"origin": "person"}}
 
-    assert send("post", "/memory/entries", body).json()["tier"] == "long_term"
+    stored = speaker.post(f"{ROOT}/memory/entries", body, content_type="application/json").json()
+
+    assert (stored["tier"], stored["metadata"]) == ("long_term", {"origin": "person"})
 
 
 def test_orders_put_over_what_is_in_use_wait_beside_it(send: Any) -> None:
@@ -67,9 +69,9 @@ def test_programme_lets_nothing_out_of_quarantine_by_editing_it(send: Any) -> No
     held = send("post", "/memory/entries", {**PLACE, "key": "a", "value": ORDERS}).json()
 
     path = f"/memory/entries/{held['id']}"
-    edited = send("patch", path, {"tier": "long_term"}, **{"If-Match": '"1"'}).json()
+    edited = send("patch", path, {"tier": "long_term"}, **{"If-Match": '"1"'})
 
-    assert (edited["tier"], recalled(send, "a")) == ("quarantine", [])
+    assert (edited.status_code, recalled(send, "a")) == (403, [])
 
 
 def test_pages_of_a_programme_are_judged_alike(send: Any) -> None:

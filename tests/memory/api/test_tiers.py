@@ -41,8 +41,8 @@ class Api:
 
 
 @pytest.fixture
-def api(api_key: Any, alice: Person) -> Api:
-    return Api(api_key(alice))
+def api(speaker: Any) -> Api:
+    return Api(speaker)
 
 
 def test_one_is_approved_by_its_revision_and_a_late_one_is_told_so(api: Api, alice: Person) -> None:

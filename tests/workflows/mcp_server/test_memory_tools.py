@@ -7,7 +7,7 @@ import pytest
 
 from accounts.tenancy import tenant
 from memory import services
-from memory.models import Proposal
+from memory.models import Entry, Proposal
 from memory.services.gateway.caller import MemoryCaller
 from tests.support.cast import Cast, KeyClient
 from tests.workflows.mcp_server.messages import ask, call, list_tool_names
@@ -41,6 +41,23 @@ def test_person_is_remembered_across_calls_and_forgotten_on_request(client: KeyC
     assert search(client, MIA) == []
     assert again["isError"]
     assert again["content"][0]["text"] == "key: nothing is remembered under allergy."
+
+
+@pytest.mark.parametrize(
+    ("scopes", "metadata"),
+    [(set(), {"origin": "tool"}), ({"memory:speak"}, {})],
+    ids=["for itself", "for people"],
+)
+def test_what_a_client_stores_is_marked_unless_it_speaks_for_people(
+    cast: Cast, api_key: Issue, scopes: set[str], metadata: dict[str, str]
+) -> None:
+    client = api_key(cast.alice, scopes={"memory:read", "memory:write", *scopes})
+
+    call(client, "memory_store", MIA, text="Mia is allergic to peanuts.", key="allergy")
+
+    with tenant([cast.team_a.pk]):
+        assert Entry.objects.unscoped().get(key="allergy").metadata == metadata
+    assert search(client, MIA) == ["Mia is allergic to peanuts."]
 
 
 def test_what_contradicts_a_known_fact_is_proposed_to_whoever_reviews(
