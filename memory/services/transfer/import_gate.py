@@ -1,7 +1,7 @@
 """The content filter for imports, which removes secrets and holds entries with instructions for a review.
 
-A file is always untrusted: that a person wrote or approved an entry is only a claim of the file and has no effect.
-Entries without findings are imported unchanged.
+A file is always untrusted: that a person wrote or approved an entry is only a claim of the file and has no effect. What a
+program imports is marked as what it stores is. Other entries without findings are imported unchanged.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from memory.core.filters import is_same_json
-from memory.core.records import Json, StoreParams, Tier
+from memory.core.records import StoreParams, Tier
 from memory.core.values import MAX_KEY_LENGTH
 from memory.logic.entries.held_entries import hold_entry
 from memory.logic.entries.ingress import (
@@ -18,9 +18,9 @@ from memory.logic.entries.ingress import (
     ScreeningResult,
     screen_params,
 )
-from memory.logic.entries.origins import ContentOrigin
+from memory.logic.entries.origins import ContentOrigin, drop_approval, drop_review, is_approved
 from memory.logic.entries.secrets import find_secrets, redact
-from memory.logic.entries.tiers import TierAction
+from memory.services.gateway.marks import get_program_origin
 from memory.services.transfer.file_format import EntryLine, RevisionLine, Source
 
 
@@ -31,8 +31,6 @@ _ScreenedLine = tuple[EntryLine | RevisionLine, ScreeningResult]
 # The other texts of a line and their maximum lengths.
 _SOURCE_LENGTHS: Final = {"actor": 120, "run_id": 80, "node_id": 200, "message": 80, "rule": 120}
 _REVISION_LENGTHS: Final = {"actor": 120, "run_id": 80, "node_id": 200, "reason": 500}
-
-_DECISION_FIELDS: Final = frozenset({"review", "review_reason"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +84,14 @@ class ImportUnit:
 class ImportGate:
     """The content filter for consecutive lines. One that equals its entry or the previous line isn't screened again."""
 
+    is_program: bool = False  # a program imports the file for itself
     _entry: _ScreenedLine | None = None
     _previous: _ScreenedLine | None = None
 
     def screen_entry(self, number: int, original: EntryLine) -> ImportUnit:
         """Return the entry after the content filter, as a unit with its findings."""
         self._entry = None
-        line, finding = self._screen(number, original)
+        line, finding = self._screen(number, self._mark(original))
         self._entry = self._previous
         key, kinds = _redact_text(original.key, MAX_KEY_LENGTH)
         source, source_kinds = _redact_fields(original.source, _SOURCE_LENGTHS)
@@ -104,12 +103,21 @@ class ImportGate:
 
     def screen_revision(self, number: int, original: RevisionLine, unit: ImportUnit) -> None:
         """Add the revision after the content filter, and its findings, to the unit of its entry."""
-        line, finding = self._screen(number, original)
+        line, finding = self._screen(number, self._mark(original))
         texts, kinds = _redact_fields(original, _REVISION_LENGTHS)
         unit.revisions.append(_replace(line, **texts) if kinds else line)
         if unit.is_held:  # already reported for the entry
             finding = LineFinding(number, finding.secrets)
         _add_finding(unit, finding, kinds)
+
+    def _mark(self, line: _Line) -> _Line:
+        """Return the line without an approval, and with the origin that its importer may state."""
+        if self.is_program:
+            origin = get_program_origin(line.metadata.get("origin"))
+            return _replace(line, metadata=drop_review(line.metadata) | {"origin": origin})
+        if not is_approved(line.metadata):
+            return line
+        return _replace(line, metadata=drop_approval(line.metadata))
 
     def _screen(self, number: int, line: _Line) -> tuple[_Line, LineFinding]:
         earlier_lines = (screened for screened in (self._entry, self._previous) if screened)
@@ -123,7 +131,6 @@ class ImportGate:
         changes: dict[str, Any] = {"value": params.value, "metadata": dict(params.metadata)}
         if result.outcome is IngressOutcome.QUARANTINE:
             changes |= {"tier": Tier.QUARANTINE, "expires_at": None}
-            changes["metadata"] = _drop_decision(changes["metadata"])
         has_secrets = FindingReason.SECRET in details
         secrets = tuple(details[FindingReason.SECRET].split(", ")) if has_secrets else ()
         orders = details.get(FindingReason.HAS_INSTRUCTIONS, "")
@@ -141,13 +148,6 @@ def _screen_line(line: EntryLine | RevisionLine) -> ScreeningResult:
     is_quarantined = line.tier is Tier.QUARANTINE
     params = StoreParams("", "", value=line.value, metadata=line.metadata, tier=line.tier)
     return screen_params(params, ContentOrigin.PERSON if is_quarantined else ContentOrigin.TOOL)
-
-
-def _drop_decision(metadata: Mapping[str, Json]) -> dict[str, Json]:
-    """Drop an approval from another installation, which has no effect here. A rejection stays."""
-    if metadata.get("review") == TierAction.REJECT:
-        return dict(metadata)
-    return {name: value for name, value in metadata.items() if name not in _DECISION_FIELDS}
 
 
 def _redact_text(text: str, length: int) -> tuple[str, tuple[str, ...]]:

@@ -24,6 +24,7 @@ from memory.providers.postgres.importing import reserve_positions
 from memory.services.gateway.audit_lines import record
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
+from memory.services.gateway.marks import is_program
 from memory.services.history.undo import undo
 from memory.services.review.contradicting import propose_imported_contradictions
 from memory.services.transfer.file_format import (
@@ -124,7 +125,7 @@ class _ImportJob(ImportContext):
     def import_units(self, file: BinaryIO) -> None:
         destination: ImportDestination | None = None
         units: list[ImportUnit] = []
-        gate = ImportGate()
+        gate = ImportGate(is_program=is_program(self.caller))
         for number, line in _read_checked_lines(file):
             if isinstance(line, RevisionLine):
                 gate.screen_revision(number, line, units[-1])

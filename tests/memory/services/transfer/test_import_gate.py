@@ -9,6 +9,7 @@ from django.apps import apps
 from django.db import connection
 
 from accounts.models import AuditEntry
+from accounts.principals import KeyPrincipal
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Entry, Revision
@@ -282,3 +283,49 @@ def test_mark_of_an_editor_before_the_file_is_none_of_it(alice: Person, api_key:
 
     assert (asked.status_code, asked.json()["new"]) == (200, 1)
     assert (report.problems, report.new_count) == ([], 1)
+
+
+APPROVED = {"origin": "web", "review": "approve", "review_reason": "looks fine"}
+WEB = {"origin": "web"}
+
+
+def test_file_is_not_believed_that_somebody_approved_what_it_brings(alice: Person) -> None:
+    file = file_of(space(), *with_past("a", 1, "older", "newer", metadata=APPROVED))
+
+    brought(alice, file)
+
+    with tenant([alice.team.pk]):
+        revisions = Revision.objects.unscoped().values_list("metadata", flat=True)
+        assert [Entry.objects.unscoped().get().metadata, *revisions] == [WEB] * 3
+
+
+def test_file_that_was_exported_here_takes_no_approval_away(alice: Person) -> None:
+    held = services.remember(
+        at_door(alice), namespace=SHARED, key="a", value="x y", metadata=WEB, tier="quarantine"
+    )
+    services.move(at_door(alice), move="approve", entry_ids=[held.id], reason="looks fine")
+
+    file = exported(services.export_namespace(at_door(alice), namespace=SHARED))
+
+    report = brought(alice, io.BytesIO(file), on_conflict="theirs")
+
+    assert report.same_count == 1
+    assert services.get_entry(at_door(alice), entry_id=held.id).metadata == APPROVED
+
+
+@pytest.mark.parametrize(
+    ("scopes", "metadata"),
+    [(set(), {"origin": "tool"}), ({"memory:speak"}, {"origin": "person"})],
+    ids=["for itself", "for people"],
+)
+def test_what_a_program_imports_is_marked_unless_it_speaks_for_people(
+    alice: Person, api_key: Any, scopes: set[str], metadata: dict[str, Any]
+) -> None:
+    key = api_key(alice, scopes={"memory:read", "memory:write", *scopes})
+    file = file_of(space(), *with_past("a", 1, "older", "newer", metadata={"origin": "person"}))
+    caller = services.MemoryCaller(principal=KeyPrincipal(key.key), team_id=alice.team.pk)
+
+    services.import_file(caller, file, dry_run=False)
+
+    with tenant([alice.team.pk]):
+        assert Entry.objects.unscoped().get().metadata == metadata
