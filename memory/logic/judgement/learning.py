@@ -18,6 +18,7 @@ from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StorePar
 from memory.core.scopes import parse_tier
 from memory.logic.entries.ingress import get_origin, screen_params
 from memory.logic.entries.known_statements import find_known_entry
+from memory.logic.entries.origins import get_untrusted_origin
 from memory.logic.entries.texts import list_texts
 from memory.logic.judgement.judge import Judge, Proposal, Turn
 from memory.logic.judgement.labels import About, Kind
@@ -105,7 +106,10 @@ def screen_content(params: StoreParams) -> StoreParams:
 
 @dataclass(frozen=True, kw_only=True)
 class Learner(ABC):
-    """Performs the operations of a turn, all in its order. Subclasses say how entries are found and changed."""
+    """Performs the operations of a turn, all in its order. Subclasses say how entries are found and changed.
+
+    What came from outside ends nothing that is trusted: it stands beside that, or the person is asked.
+    """
 
     judge: Judge | None
     request: LearnRequest
@@ -131,9 +135,9 @@ class Learner(ABC):
             case Action.ASK:
                 return LearnedChange(operation.action, choices=tuple(targets))
             case Action.END:
-                return LearnedChange(operation.action, ended=self._retire_each(targets, ""))
+                return self._end(operation, targets)
             case _:
-                return self._add(operation, targets)
+                return self._add(operation, self._select_replaceable(targets))
 
     def _forget(self, operation: Operation, targets: list[MemoryEntry]) -> LearnedChange:
         """Forget the targets, and store anew what they say beside what was to be forgotten."""
@@ -143,6 +147,18 @@ class Learner(ABC):
         forgotten = self._delete(targets) if targets else ()
         remaining = tuple(map(self._keep, rest))
         return LearnedChange(operation.action, forgotten=tuple(forgotten), remaining=remaining)
+
+    def _end(self, operation: Operation, targets: list[MemoryEntry]) -> LearnedChange:
+        """Let the targets end, or ask whether they are to be forgotten if something from outside says that they ended."""
+        if self._select_replaceable(targets) != targets:
+            return LearnedChange(Action.ASK, choices=tuple(targets))
+        return LearnedChange(operation.action, ended=self._retire_each(targets, ""))
+
+    def _select_replaceable(self, targets: list[MemoryEntry]) -> list[MemoryEntry]:
+        """Return the targets that may end for the turn: those that are trusted don't for what came from outside."""
+        if not get_untrusted_origin(self.request.metadata):
+            return targets
+        return [target for target in targets if get_untrusted_origin(target.metadata)]
 
     def _add(self, operation: Operation, targets: list[MemoryEntry]) -> LearnedChange:
         try:

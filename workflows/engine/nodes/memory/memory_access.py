@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
@@ -51,7 +51,7 @@ TRUSTS_OUTSIDE_FIELD: Final = Field(
     Widget.SWITCH,
     is_advanced=True,
     help=gettext_noop(
-        "By default, text from the web or a tool in user or global scope stays in quarantine until it is approved. Turn this on to store it directly."
+        "By default, text from the web or a tool in user or global scope stays in quarantine until it is approved, and in other scopes it replaces nothing that is trusted. Turn this on to store it directly."
     ),
 )
 
@@ -65,6 +65,17 @@ def get_memory(ctx: NodeContext, scope: str) -> MemoryPort:
         message = f"sys.{variable} not set; required for {scope} scope"
         raise NodeFailed("MemoryIdentityMissing", message)
     return ctx.ports.memory
+
+
+async def would_replace_trusted(
+    ctx: NodeContext, address: Mapping[str, Any], key: str, value: Json
+) -> bool:
+    """Return whether an entry with this key and another value is there that didn't come from outside.
+
+    Where nobody reviews what is stored, its value would be gone without a person. ``address`` has scope, identity and origin.
+    """
+    hits = await get_memory(ctx, address["scope"]).recall(**address, key=key, top_k=1)
+    return any(not is_untrusted_memory(hit.metadata) and hit.value != value for hit in hits)
 
 
 def get_learning(ctx: NodeContext, scope: str) -> LearningPort:

@@ -14,14 +14,19 @@ from pydantic import Field as Bounded
 from workflows.engine.appearance import Data, get_model_name, get_variable_name
 from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
-from workflows.engine.language.content_marks.untrusted import WEB, is_influenced, needs_scope_review
+from workflows.engine.language.content_marks.untrusted import (
+    WEB,
+    is_influenced,
+    is_untrusted_memory,
+    needs_scope_review,
+)
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.templating import Template
 from workflows.engine.memory_ports import FactOperation, LearnedFact
 from workflows.engine.model_records import USAGE, describe_usage
 from workflows.engine.nodes.memory.entry_keys import build_key
-from workflows.engine.nodes.memory.fact_operations import ADD, ASK, FORGET
+from workflows.engine.nodes.memory.fact_operations import ADD, ASK, END, FORGET
 from workflows.engine.nodes.memory.facts import Decision, accept_proposal, decide_facts
 from workflows.engine.nodes.memory.memory_access import (
     SCOPE_FIELD,
@@ -34,6 +39,7 @@ from workflows.engine.nodes.memory.memory_access import (
     get_memory,
     refuse_secret,
     to_event_entry,
+    would_replace_trusted,
 )
 from workflows.engine.nodes.memory.model_text import HelperModel, has_model
 from workflows.engine.ports import MemoryHit
@@ -222,7 +228,12 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
         )
         ctx.record_inputs({"scope": config.scope, "key": key, "metadata": metadata, "value": value})
         ctx.pool.require(config.value_selector)
-        step = {"scope": config.scope, "identity": ctx.identity, "origin": ctx.origin}
+        step: dict[str, Any] = {
+            "scope": config.scope, "identity": ctx.identity, "origin": ctx.origin
+        }  # fmt: skip
+        is_outside = is_untrusted_memory(metadata) and not config.trusts_outside
+        if is_outside and tier != QUARANTINE and await would_replace_trusted(ctx, step, key, value):
+            tier = _hold(metadata)
         content = {"key": key, "value": value, "metadata": metadata, "tier": tier}
         outcome = await _store({**step, **content}, config, ctx)
         outputs = _build_outputs([outcome])
@@ -310,10 +321,13 @@ def _limit_operations(
 ) -> list[FactOperation]:
     """Return the operations with keys. What is quarantined ends and forgets nothing until somebody approves it.
 
-    If untrusted content may have said what to forget, the person is asked, also where the author trusts it.
+    If untrusted content may have said what to forget, or what no longer holds, the person is asked, also where the author
+    trusts it. Memory sees to it that such content replaces nothing that is trusted.
     """
     if asks_to_forget:
-        operations = [replace(o, action=ASK) if o.action == FORGET else o for o in operations]
+        operations = [
+            replace(o, action=ASK) if o.action in (FORGET, END) else o for o in operations
+        ]
     if tier == QUARANTINE:
         questions = [o for o in operations if asks_to_forget and o.action == ASK]
         added = [replace(o, action=ADD, targets=()) for o in operations if o.text]
@@ -421,5 +435,10 @@ def _apply_trust(prepared: PreparedStore, ctx: NodeContext, metadata: dict[str, 
         config.scope, trusted=config.trusts_outside
     ):
         return config.tier
+    return _hold(metadata)
+
+
+def _hold(metadata: dict[str, Any]) -> str:
+    """Note in the metadata why the entry waits for a review, and return its tier."""
     metadata["quarantined_for"] = [{"reason": FROM_OUTSIDE, "detail": ""}]
     return QUARANTINE

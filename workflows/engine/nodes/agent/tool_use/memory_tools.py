@@ -37,6 +37,7 @@ from workflows.engine.nodes.memory.memory_access import (
     build_written_event,
     get_knowledge,
     get_memory,
+    would_replace_trusted,
 )
 from workflows.engine.nodes.memory.quoting import render_memories
 from workflows.engine.ports import MemoryHit, Origin
@@ -164,7 +165,7 @@ async def _remember(call: MemoryCall) -> ToolOutcome:
         if needs_scope_review(call.scope, trusted=False):
             tier = QUARANTINE
             metadata["quarantined_for"] = [{"reason": "from_outside", "detail": ""}]
-        elif await _would_replace_trusted(call, key):
+        elif await would_replace_trusted(call.ctx, call.address, key, value):
             return build_error(f"There is an entry {key} already. {_STAYS}")
     hit = await get_memory(call.ctx, call.scope).store(
         **call.address, key=key, value=value, metadata=metadata, tier=tier
@@ -174,12 +175,6 @@ async def _remember(call: MemoryCall) -> ToolOutcome:
         return ToolOutcome(ToolResult(f"{key} was stored. {WAITS}"), events=(event,))
     event = build_written_event(hit, call.ctx.node_id, call.scope)
     return ToolOutcome(ToolResult(f"{hit.key} was stored."), events=(event,))
-
-
-async def _would_replace_trusted(call: MemoryCall, key: str) -> bool:
-    """Return whether an entry with this key is there that didn't come from outside: its value would be gone without a review."""
-    hits = await get_memory(call.ctx, call.scope).recall(**call.address, key=key, top_k=1)
-    return any(not is_untrusted_memory(hit.metadata) for hit in hits)
 
 
 async def _forget(call: MemoryCall) -> ToolOutcome:
