@@ -3,8 +3,9 @@
 Two people have told 200 facts each, in English and in Chinese, which are stored as *Remember* stores them: the memories of
 `bench/paraphrases.json`, and facts of the judge's sentences about what none of the questions asks for. Each person asks
 the thirty questions of their language, which share no content word with the memory that answers them, and the sixty
-questions and tasks of `bench/unrelated.json` in many languages, which no memory answers. No probe was trained on either of
-them. The questions go through the port of a workflow's nodes, in this process, in the scope of the person, and up to five
+questions and tasks of `bench/unrelated.json` in many languages, which no memory answers. The people of
+`bench/unknown.json` have told about ten facts each and ask about themselves what they never told, and what they did. No
+probe was trained on any of them. The questions go through the port of a workflow's nodes, in this process, in the scope of the person, and up to five
 memories enter the prompt.
 """
 
@@ -26,6 +27,7 @@ from memory.logic.judgement.labels import About, Attribute, Kind
 
 
 UNRELATED: Final = Path(__file__).with_name("unrelated.json")
+UNKNOWN: Final = Path(__file__).with_name("unknown.json")
 FACTS, TOP_K = 200, 5
 # What none of the questions of the paraphrases asks for.
 NOT_ASKED: Final = frozenset(
@@ -38,6 +40,8 @@ NOT_ASKED: Final = frozenset(
 )
 # Of the unrelated questions, nothing enters; of the related ones the memory that answers enters, and is the first.
 MIN_EMPTY, MIN_ENTERS, MIN_FIRST = 0.95, 0.95, 0.8
+# Of what a person asks about themselves and never told, and of what they told.
+MIN_EMPTY_OF_UNKNOWN, MIN_ENTERS_OF_TOLD = 0.45, 0.9
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ def main() -> int:
     related: list[Answer] = []
     related_at_any_score: list[Answer] = []
     for paraphrases in read_paraphrases():
-        person = Person(paraphrases)
+        person = Person(list_facts(paraphrases))
         questions = json.loads(UNRELATED.read_text(encoding="utf-8"))
         unrelated += [Answer(question, person.ask(question)) for question in questions]
         pairs = [(pair.question, pair.memory) for pair in paraphrases.pairs]
@@ -78,24 +82,50 @@ def main() -> int:
         related_at_any_score += [
             Answer(question, person.ask(question, 0.0), memory) for question, memory in pairs
         ]
-    return report(
-        _build_bars(unrelated, related, related_at_any_score),
-        _describe(unrelated, related),
-        options.json,
-    )
+    bars = _build_bars(unrelated, related, related_at_any_score)
+    return report([*bars, *_measure_unknown()], _describe(unrelated, related), options.json)
+
+
+def _measure_unknown() -> list[Bar]:
+    """Ask what people never told of themselves, beside what they told."""
+    unknown: list[Answer] = []
+    told: list[Answer] = []
+    for each in json.loads(UNKNOWN.read_text(encoding="utf-8")):
+        person = Person(each["facts"])
+        unknown += [Answer(question, person.ask(question)) for question in each["unknown"]]
+        told += [
+            Answer(pair["question"], person.ask(pair["question"]), pair["memory"])
+            for pair in each["answered"]
+        ]
+    entered = sum(len(answer.entered) for answer in unknown)
+    sys.stdout.write(f"never told: {len(unknown)} questions, {entered} memories entered\n")
+    return [
+        Bar(
+            "never told: nothing enters",
+            _share(a.is_right for a in unknown),
+            MIN_EMPTY_OF_UNKNOWN,
+            at_least=True,
+        ),
+        Bar(
+            "told: the memory enters",
+            _share(a.is_right for a in told),
+            MIN_ENTERS_OF_TOLD,
+            at_least=True,
+        ),
+    ]
 
 
 class Person:
     """Somebody whose facts are stored, and who asks."""
 
-    def __init__(self, paraphrases: Paraphrases) -> None:
+    def __init__(self, facts: Sequence[str]) -> None:
         from memory.core.records import StoreParams
         from memory.embedding.judge import find_judge
         from memory.logic.judgement.learning import build_fact_metadata
         from memory.plugins import make_temporary_memory
 
         memory = make_temporary_memory()
-        for number, fact in enumerate(list_facts(paraphrases)):
+        for number, fact in enumerate(facts):
             metadata = build_fact_metadata({}, fact, find_judge())
             memory.store(StoreParams("user:asker", f"m-{number}", value=fact, metadata=metadata))
         self._port = memory.port()

@@ -132,6 +132,19 @@ def get_cosine_range(meaning: QueryEmbedding | None) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicFloors:
+    """The least nearness in meaning, by what an entry is about, at which it may enter the prompt of a question about something.
+
+    ``by_attribute`` is for facts about the person, ``others`` for all other entries. An entry without any of the ``words``,
+    which are those of the question that say something, isn't found by its words alone.
+    """
+
+    by_attribute: Mapping[str, float]
+    others: float
+    words: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryQuery:
     """A query for the entry under ``key``, for the entries that match ``query_text`` or, without both, for the newest.
 
@@ -147,6 +160,7 @@ class MemoryQuery:
 
     ``concern`` is the probability that the text concerns the person whose memory is searched. It sets a floor under what
     is found by meaning, unless there is a ``min_score``: see ``memory.core.recall.floor``. Without it there is none.
+    ``topic_floors`` raises that floor for entries about what the text doesn't ask for.
     """
 
     namespace: str
@@ -163,6 +177,7 @@ class MemoryQuery:
     include_former: bool = False
     for_prompt: bool = False
     concern: float | None = None
+    topic_floors: "TopicFloors | None" = None
     without_lessons: bool = False
     by_topic: bool = False
 

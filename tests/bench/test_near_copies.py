@@ -7,7 +7,7 @@ from bench.judgement.near_copies import list_near_copies
 from bench.judgement.sentences import read_questions, read_sentences, read_times
 from bench.judgement.together import read_people
 from bench.paraphrases import read_paraphrases
-from bench.relevance import UNRELATED
+from bench.relevance import UNKNOWN, UNRELATED
 
 
 def test_no_sentence_of_the_training_is_a_near_copy_of_a_question_of_a_benchmark() -> None:
@@ -18,9 +18,12 @@ def test_no_sentence_of_the_training_is_a_near_copy_of_a_question_of_a_benchmark
     trained = (*read_sentences(), *read_questions(), *read_times())
     sentences = [sentence.text for sentence in trained]
 
+    people = json.loads(UNKNOWN.read_text(encoding="utf-8"))
+    unknown = chain.from_iterable(person["unknown"] for person in people)
     together = chain.from_iterable(read_people())
 
-    assert list_near_copies(sentences, [*questions, *memories, *unrelated, *together]) == []
+    texts = [*questions, *memories, *unrelated, *unknown, *together]
+    assert list_near_copies(sentences, texts) == []
 
 
 def test_near_copy_differs_in_a_word_or_a_mark_at_most() -> None:

@@ -14,7 +14,7 @@ from memory.logic.judgement.asked_facts import (
     asks_about_past,
     find_asked_facts,
 )
-from memory.logic.judgement.concern import measure_concern
+from memory.logic.judgement.concern import measure_concern, measure_topic_floors
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.labels import TOPICS, Kind
 from memory.logic.judgement.related_entries import ATTRIBUTE
@@ -44,10 +44,14 @@ def recall_for_question(
     """
     if judge is None or not query.is_search:
         return recall(query)
-    query = replace(query, concern=measure_concern(judge, query, scope))
+    query = replace(
+        query,
+        concern=measure_concern(judge, query, scope),
+        topic_floors=measure_topic_floors(judge, query, scope),
+    )
     is_about_past = finds_former and asks_about_past(judge, query)
     if is_about_past:
-        query = replace(query, include_former=True)
+        query = replace(query, include_former=True, topic_floors=None)
     result = recall(query)
     if getattr(result, "withheld", None):
         return result
