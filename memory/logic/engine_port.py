@@ -26,7 +26,7 @@ from memory.logic.judgement.operations import (
     Operation,
     parse_operation,
 )
-from memory.logic.judgement.question_recall import recall_for_question
+from memory.logic.judgement.questions.question_recall import recall_for_question
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase, parse_knowledge_bases
 from memory.logic.knowledge.page_queries import MetadataFilter, PageHit, PageQuery
 from memory.logic.knowledge.page_requests import MERGE, PageWriteResult

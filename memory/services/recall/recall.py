@@ -21,7 +21,7 @@ from memory.embedding.judge import find_judge
 from memory.embedding.query_embedding import embed_query
 from memory.embedding.team_models import find_team_embedder
 from memory.logic.judgement.asked_facts import name_reason
-from memory.logic.judgement.question_recall import recall_for_question
+from memory.logic.judgement.questions.question_recall import recall_for_question
 from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import authorize, hash_key, open_namespace

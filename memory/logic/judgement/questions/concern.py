@@ -4,7 +4,7 @@ from memory.core.records import MemoryQuery, TopicFloors
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import get_scope
 from memory.logic.judgement.judge import Judge
-from memory.logic.judgement.topic_floors import find_topic_floors
+from memory.logic.judgement.questions.topic_floors import find_topic_floors
 
 
 def measure_concern(judge: Judge, query: MemoryQuery, scope: str) -> float:

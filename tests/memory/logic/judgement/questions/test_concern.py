@@ -8,8 +8,8 @@ from bench.judgement.sentences import read_sentences
 from memory.core.records import MemoryQuery, StoreParams
 from memory.embedding.embedders import Options
 from memory.embedding.local import LocalModel
-from memory.logic.judgement.concern import measure_concern
 from memory.logic.judgement.judge import Judge
+from memory.logic.judgement.questions.concern import measure_concern
 from memory.providers.in_memory import InMemoryProvider
 from workflows.engine.ports import Origin
 

@@ -12,7 +12,7 @@ from memory.embedding.local import LocalModel
 from memory.logic.judgement.asked_facts import MIN_FORMER, TOPIC_PART
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.learning import build_fact_metadata
-from memory.logic.judgement.question_recall import OTHER_TOPIC_SHARE, recall_for_question
+from memory.logic.judgement.questions.question_recall import OTHER_TOPIC_SHARE, recall_for_question
 from memory.logic.judgement.related_entries import ATTRIBUTE
 from memory.providers.in_memory import InMemoryProvider
 from workflows.engine.ports import Origin

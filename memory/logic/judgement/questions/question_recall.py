@@ -14,9 +14,9 @@ from memory.logic.judgement.asked_facts import (
     asks_about_past,
     find_asked_facts,
 )
-from memory.logic.judgement.concern import measure_concern, measure_topic_floors
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.labels import TOPICS, Kind
+from memory.logic.judgement.questions.concern import measure_concern, measure_topic_floors
 from memory.logic.judgement.related_entries import ATTRIBUTE
 from memory.logic.judgement.turns import Clause
 
