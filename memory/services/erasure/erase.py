@@ -6,14 +6,14 @@ the same counts taken again afterwards, and what is kept.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Self
 from uuid import UUID
 
 import structlog
@@ -35,7 +35,7 @@ from memory.core.identifiers import escape, normalize_identifier
 from memory.core.policy import NO_LIMITS
 from memory.core.scopes import ParsedNamespace, parse_namespace, resolve_namespace
 from memory.host import get_host
-from memory.models import Namespace
+from memory.models import Entry, Namespace
 from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
 from memory.routing import find_external_provider
@@ -44,6 +44,7 @@ from memory.services.erasure.erase_proposals import RunProposals
 from memory.services.erasure.erase_run_writes import (
     RUN_WRITES,
     TO_DECIDE,
+    RunWrites,
     erase_run_writes,
     find_run_writes,
 )
@@ -141,6 +142,43 @@ def clear_elsewhere(
             log.warning("not_cleared_again", namespace=text, why=type(fault).__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class _Person:
+    """The person as memory knows them: their namespaces, ids and runs, and what these wrote into other namespaces."""
+
+    team_id: UUID
+    namespaces: list[Namespace]
+    ids: list[str]
+    run_ids: list[str]
+
+    @property
+    def erased_ids(self) -> list[UUID]:
+        return [row.pk for row in self.namespaces]
+
+    @classmethod
+    def find(cls, team_id: UUID, subject: str) -> Self:
+        namespaces = list_namespaces_of_person(team_id, subject)
+        ids = _list_person_ids(team_id, subject, namespaces)
+        return cls(team_id, namespaces, ids, _list_run_ids(team_id, ids))
+
+    def find_run_writes(self) -> RunWrites:
+        return find_run_writes(self.team_id, self.run_ids, self.erased_ids)
+
+    def list_source_entries(self) -> list[Entry]:
+        return list_source_entries(self.team_id, self.ids, self.erased_ids)
+
+    def find_proposals(self) -> RunProposals:
+        """Find what the runs proposed or taught, and the proposals about what is erased."""
+        entries = [*self.find_run_writes().erasable, *self.list_source_entries()]
+        return RunProposals.of(self.team_id, self.run_ids, entries, self.erased_ids)
+
+    def count_rows(self) -> dict[str, int]:
+        counts = Counter(_count_rows(self.team_id, self.namespaces, self.ids))
+        counts[RUN_WRITES] = len(self.find_run_writes().erasable)
+        counts.update(self.find_proposals().counts)
+        return dict(counts)
+
+
 @retry_on_conflict
 def erase_here(
     caller: MemoryCaller,
@@ -153,56 +191,61 @@ def erase_here(
     """Erase the person as ``erase`` does, but not what external providers have; they ``cleared`` so many entries."""
     subject, team_id = normalize_identifier(subject), caller.team_id
     with tenant([team_id]):
-        namespaces = list_namespaces_of_person(team_id, subject)
-        person_ids = _list_person_ids(team_id, subject, namespaces)
-        person_count = audit.count_persons(team_id, person_ids)
-        erased_ids = [row.pk for row in namespaces]
-        erase_in_host = partial(_erase_in_host, team_id, subject, runs, person_ids, erased_ids)
         # Before the host erases the runs, which tell for whom they were.
-        run_ids = _list_run_ids(team_id, person_ids)
-        writes = find_run_writes(team_id, run_ids, erased_ids)
-        source_entries = list_source_entries(team_id, person_ids, erased_ids)
-        has_data = bool(namespaces or person_count or source_entries or run_ids) or any(
-            erase_in_host(dry_run=True).values()
+        person = _Person.find(team_id, subject)
+        erase_in_host = partial(
+            _erase_in_host, team_id, subject, runs, person.ids, person.erased_ids
         )
+        writes = person.find_run_writes()
+        has_data = bool(person.namespaces or person.run_ids or person.list_source_entries())
+        has_data = has_data or audit.count_persons(team_id, person.ids) > 0
+        has_data = has_data or any(erase_in_host(dry_run=True).values())
         _check_permission(caller, subject, has_data)
         kept = {
-            "accounts_auditentry": _count_audit_entries(team_id, namespaces, person_ids),
+            "accounts_auditentry": _count_audit_entries(team_id, person.namespaces, person.ids),
             TO_DECIDE: len(writes.mixed),
             **get_host().count_kept(team_id, subject),
         }
-        memories, tables = count_memories(erased_ids), dict[str, int]()
+        memories, tables = count_memories(person.erased_ids), dict[str, int]()
         if not dry_run:
-            # Locking order: the host's rows, such as runs, always come before memory's.
-            host_tables = erase_in_host(dry_run=False)
-            proposals = RunProposals.of(
-                team_id, run_ids, [*writes.erasable, *source_entries], erased_ids
-            )
-            shared = list_source_namespaces(team_id, person_ids) | writes.namespaces
-            shared |= proposals.namespaces
-            rows.lock_namespaces(team_id, {*(row.text for row in namespaces), *shared})
-            tables = {"elsewhere": sum(cleared.values()), "sharing": access.end_sharing(namespaces)}
-            proposal_counts = proposals.delete()
-            tables |= erase_sources(caller, person_ids, erased_ids)
-            tables |= erase_run_writes(caller, writes)
-            tables |= {RUN_PEOPLE_TABLE: forget_noted_runs(team_id, person_ids)}
-            tables |= erase_uploads(team_id, person_ids, erased_ids)
-            wiki_jobs = {"memory_wikijob": _erase_wiki_jobs(erased_ids, person_ids)}
-            tables |= _erase_namespaces(erased_ids) | wiki_jobs | host_tables
-            tables |= {name: tables[name] + count for name, count in proposal_counts.items()}
-            # This comes last, because the audit entries of this erasure still need the person's key.
-            audit.forget_persons(team_id, person_ids)
-            tables |= {AUDIT_PERSONS_TABLE: person_count}
-        left = _count_rows(team_id, namespaces, person_ids) | erase_in_host(dry_run=True)
-        for name, count in _count_run_writes(team_id, run_ids, person_ids, erased_ids).items():
-            left[name] = left.get(name, 0) + count
+            tables = _erase_rows(caller, person, writes, erase_in_host)
+            tables |= {"elsewhere": sum(cleared.values())}
+        left = person.count_rows() | erase_in_host(dry_run=True)
         tables = left if dry_run else tables
-        now, count = timezone.now(), len(namespaces)
+        now, count = timezone.now(), len(person.namespaces)
         to_decide = tuple(str(entry.pk) for entry in writes.mixed)
         receipt = Receipt(subject, dry_run, now, count, tables, left, kept, to_decide, memories)
         if not dry_run:
             _record(caller, receipt)
     return receipt
+
+
+def _erase_rows(
+    caller: MemoryCaller,
+    person: _Person,
+    writes: RunWrites,
+    erase_in_host: Callable[..., dict[str, int]],
+) -> dict[str, int]:
+    """Erase everything, and return the number of rows of each table."""
+    team_id, erased_ids = caller.team_id, person.erased_ids
+    person_count = audit.count_persons(team_id, person.ids)
+    proposals = person.find_proposals()
+    # Locking order: the host's rows, such as runs, always come before memory's.
+    host_tables = erase_in_host(dry_run=False)
+    shared = list_source_namespaces(team_id, person.ids) | writes.namespaces | proposals.namespaces
+    rows.lock_namespaces(team_id, {*(row.text for row in person.namespaces), *shared})
+    tables = {"sharing": access.end_sharing(person.namespaces)}
+    proposal_counts = proposals.delete()
+    tables |= erase_sources(caller, person.ids, erased_ids)
+    tables |= erase_run_writes(caller, writes)
+    tables |= {RUN_PEOPLE_TABLE: forget_noted_runs(team_id, person.ids)}
+    tables |= erase_uploads(team_id, person.ids, erased_ids)
+    wiki_jobs = {"memory_wikijob": _erase_wiki_jobs(erased_ids, person.ids)}
+    tables |= _erase_namespaces(erased_ids) | wiki_jobs | host_tables
+    tables |= {name: tables[name] + count for name, count in proposal_counts.items()}
+    # This comes last, because the audit entries of this erasure still need the person's key.
+    audit.forget_persons(team_id, person.ids)
+    return tables | {AUDIT_PERSONS_TABLE: person_count}
 
 
 def _erase_in_host(
@@ -310,16 +353,6 @@ def _count_rows(
     counts[AUDIT_PERSONS_TABLE] = audit.count_persons(team_id, person_ids)
     counts[RUN_PEOPLE_TABLE] = len(list_noted_runs(team_id, person_ids))
     return counts
-
-
-def _count_run_writes(
-    team_id: UUID, run_ids: Sequence[str], person_ids: Sequence[str], erased_ids: Sequence[UUID]
-) -> dict[str, int]:
-    """Count what the runs wrote or led to outside of these namespaces, by table."""
-    erasable = find_run_writes(team_id, run_ids, erased_ids).erasable
-    entries = [*erasable, *list_source_entries(team_id, person_ids, erased_ids)]
-    proposals = RunProposals.of(team_id, run_ids, entries, erased_ids)
-    return {RUN_WRITES: len(erasable), **proposals.counts}
 
 
 def _erase_namespaces(ids: list[UUID]) -> dict[str, int]:
