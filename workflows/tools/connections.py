@@ -1,5 +1,6 @@
 """The connections of a team as tools: finds them, and calls an operation through its API or MCP server."""
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ from workflows.tools import threads
 from workflows.tools.call_limits import CallLimit, build_call_limit
 from workflows.tools.challenges import SignInEnded, SignInNeeded
 from workflows.tools.echoed_secrets import (
+    Cleaner,
     build_cleaner,
     clean_fault,
     clean_question,
@@ -227,14 +229,14 @@ async def _call(
                 build_server(connection.url, connection.security, secret, connection.limit),
                 name=connection.slug,
             )
-            result = await _call_mcp(server, operation, arguments, idempotency_key, reply)
+            result = await _call_mcp(server, operation, arguments, idempotency_key, reply, clean)
     except SignInNeeded:
         raise
     except ToolFailed as fault:
         raise clean_fault(fault, clean) from None
     except ToolAsks as asked:
         raise clean_question(asked, clean) from None
-    return clean_result(result, clean)
+    return await asyncio.to_thread(clean_result, result, clean)
 
 
 async def _call_mcp(
@@ -243,12 +245,13 @@ async def _call_mcp(
     arguments: Mapping[str, Json],
     idempotency_key: str,
     reply: ToolReply | None,
+    clean: Cleaner,
 ) -> ToolResult:
     # Inline import: the package takes a third of a second to import, and few processes call MCP servers.
     from workflows.tools.mcp import session  # noqa: PLC0415
 
     return await session.call_tool(
-        server, operation, arguments, idempotency_key=idempotency_key, reply=reply
+        server, operation, arguments, idempotency_key=idempotency_key, reply=reply, clean=clean
     )
 
 

@@ -1,8 +1,6 @@
 """Removes the secret of a connection from what its server answers: some repeat the headers or the address of a request."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Final
 
 from workflows.engine.errors import ToolFailed
@@ -15,36 +13,48 @@ from workflows.tools.secret_finder import MIN_LENGTH, SecretFinder
 
 REDACTED: Final = "[secret]"
 
-Clean = Callable[[str], str]
+
+@dataclass(frozen=True, slots=True)
+class Cleaner:
+    """Removes a secret from texts and values, in every form in which a request showed it. Without a secret, nothing changes."""
+
+    finder: SecretFinder
+
+    def __call__(self, text: str) -> str:
+        return self.finder.replace(text, REDACTED) if self.finder else text
+
+    def clean_value(self, value: Json) -> Json:
+        return self.finder.replace_in(value, REDACTED) if self.finder else value
 
 
-def build_cleaner(secret: str | None, security: Security) -> Clean:
-    """Return the function that removes the secret from a text, in every form in which the request showed it."""
-    finder = SecretFinder(_list_secrets(secret or "", security))
-    return partial(finder.replace, mask=REDACTED) if finder else _keep
+NO_CLEANER: Final = Cleaner(SecretFinder(()))
 
 
-def clean_result(result: ToolResult, clean: Clean) -> ToolResult:
-    data = [_clean_value(value, clean) for value in result.data]
+def build_cleaner(secret: str | None, security: Security) -> Cleaner:
+    return Cleaner(SecretFinder(_list_secrets(secret or "", security)))
+
+
+def clean_result(result: ToolResult, clean: Cleaner) -> ToolResult:
+    data = [clean.clean_value(value) for value in result.data]
     return replace(result, text=clean(result.text), data=data)
 
 
-def clean_fault(fault: ToolFailed, clean: Clean) -> ToolFailed:
+def clean_fault(fault: ToolFailed, clean: Cleaner) -> ToolFailed:
     return ToolFailed(
         clean(fault.message), retryable=fault.retryable, retry_after=fault.retry_after
     )
 
 
-def clean_operation(operation: Operation, clean: Clean) -> Operation:
+def clean_operation(operation: Operation, clean: Cleaner) -> Operation:
     """Return what a server says about a tool. How it is called stays as the server wants it."""
     description, parameters = clean(operation.description), operation.parameters
-    return replace(operation, description=description, parameters=_clean_value(parameters, clean))
+    return replace(operation, description=description, parameters=clean.clean_value(parameters))
 
 
-def clean_question(question: ToolAsks, clean: Clean) -> ToolAsks:
+def clean_question(question: ToolAsks, clean: Cleaner) -> ToolAsks:
     """Return the question as people may see it. Its state goes back to its server as it came."""
     return ToolAsks(
-        {name: _clean_value(value, clean) for name, value in question.form.items()}, question.state
+        {name: clean.clean_value(value) for name, value in question.form.items()}, question.state
     )
 
 
@@ -56,17 +66,3 @@ def _list_secrets(secret: str, security: Security) -> tuple[str, ...]:
     if security.type == "basic":
         parts.append(secret.partition(":")[2])
     return tuple(dict.fromkeys(part for part in parts if len(part) >= MIN_LENGTH))
-
-
-def _keep(text: str) -> str:
-    return text
-
-
-def _clean_value(value: Json, clean: Clean) -> Json:
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, list):
-        return [_clean_value(item, clean) for item in value]
-    if isinstance(value, dict):
-        return {clean(key): _clean_value(item, clean) for key, item in value.items()}
-    return value

@@ -8,6 +8,7 @@ import base64
 import binascii
 import html
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -26,7 +27,15 @@ _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}){6,}")
 _SINGLE_BYTES: Final = re.compile(
     r"(?<![0-9a-zA-Z])(?:0x)?[0-9a-fA-F]{2}(?:[ \t\r\n,:;._-]{1,4}+(?:0x)?[0-9a-fA-F]{2}(?![0-9a-zA-Z])){5,}"
 )
-_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))")
+# The same in decimal numbers, as programs print a list of bytes.
+_DECIMAL_BYTES: Final = re.compile(
+    r"(?<![0-9a-zA-Z.])[0-9]{1,3}(?:[ \t\r\n,;]{1,4}+[0-9]{1,3}(?![0-9a-zA-Z.])){5,}"
+)
+_BITS: Final = re.compile(r"(?:[01]{8}){6,}")
+_ESCAPE: Final = re.compile(
+    r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))"
+)
+_QUOTED: Final = re.compile(r"=([0-9a-fA-F]{2})")  # quoted-printable, as in mail
 # One word a line, as encoded texts are wrapped, also if the line breaks are escaped.
 _WRAPPED: Final = re.compile(
     r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]++(?:[ \t]*+(?:\r?\n|\\r\\n|\\n)[ \t]*+[A-Za-z0-9+/_-]++)+"
@@ -37,6 +46,8 @@ _DIGITS_OF_BASE32: Final = str.maketrans(
 )
 _NOISE: Final = 8  # a text with more than one unreadable character in so many says nothing
 _GZIP_OR_ZLIB: Final = 47  # the window bits with which zlib reads both
+_RAW_DEFLATE: Final = -15  # those for the same without a header
+_MIN_DEFLATED: Final = 8  # bytes
 
 
 class TooMuchUnpacked(Exception):
@@ -49,17 +60,28 @@ class Room:
 
     byte_count: int
 
-    def unpack(self, content: bytes) -> bytes:
-        """Return the content of a gzip or zlib file, or other content as it is. Raises TooMuchUnpacked."""
-        if content[:2] != b"\x1f\x8b" and content[:1] != b"\x78":
-            return content
+    def unpack(self, content: bytes) -> Iterator[bytes]:
+        """Yield the content of a gzip or zlib file, or other content as it is and inflated. Raises TooMuchUnpacked."""
+        if content[:2] == b"\x1f\x8b" or content[:1] == b"\x78":
+            unpacked = self._inflate(content, _GZIP_OR_ZLIB)
+            yield content if unpacked is None else unpacked
+            return
+        yield content
+        if len(content) >= _MIN_DEFLATED:
+            unpacked = self._inflate(content, _RAW_DEFLATE, must_end=True)
+            yield from () if unpacked is None else (unpacked,)
+
+    def _inflate(self, content: bytes, bits: int, *, must_end: bool = False) -> bytes | None:
+        """Return what the content unpacks to, or None if it isn't packed, or ends where it must not."""
         if self.byte_count < 0:
             raise TooMuchUnpacked
-        decompressor = zlib.decompressobj(_GZIP_OR_ZLIB)
+        decompressor = zlib.decompressobj(bits)
         try:
             unpacked = decompressor.decompress(content, self.byte_count + 1)
         except zlib.error:
-            return content
+            return None
+        if must_end and not decompressor.eof and len(unpacked) <= self.byte_count:
+            return None
         self.byte_count = max(self.byte_count - len(unpacked), -1)
         if self.byte_count < 0:
             raise TooMuchUnpacked
@@ -78,6 +100,7 @@ def iter_encoded_blocks(text: str) -> Iterator[re.Match[str]]:
     """Yield the passages of several words that may say something only together."""
     yield from _WRAPPED.finditer(text)
     yield from _SINGLE_BYTES.finditer(text)
+    yield from _DECIMAL_BYTES.finditer(text)
 
 
 def decode(text: str, room: Room) -> Iterator[Reading]:
@@ -86,7 +109,9 @@ def decode(text: str, room: Room) -> Iterator[Reading]:
         content = text.replace("+", " ").encode(errors="surrogatepass")
         yield from _read_bytes(unquote_to_bytes(content))
     if "\\" in text:
-        yield Reading(_ESCAPE.sub(_unescape, text))
+        yield from _read_letters(_ESCAPE.sub(_unescape, text))
+    if "=" in text:
+        yield from _read_letters(_QUOTED.sub(lambda match: chr(int(match[1], 16)), text))
     if "&" in text:
         yield Reading(html.unescape(text))
     if "\0" in text:  # UTF-16 that was read as another encoding
@@ -96,7 +121,16 @@ def decode(text: str, room: Room) -> Iterator[Reading]:
     for pattern, decode_binary in _BINARY:
         for match in pattern.finditer(text):
             with suppress(ValueError, binascii.Error):  # it only looks like the encoding
-                yield from _read_bytes(room.unpack(decode_binary(match.group())))
+                for content in room.unpack(decode_binary(match.group())):
+                    yield from _read_bytes(content)
+
+
+def _read_letters(text: str) -> Iterator[Reading]:
+    """Yield the text, and what it says if its letters are bytes of UTF-8."""
+    yield Reading(text)
+    with suppress(UnicodeError):
+        if not text.isascii():
+            yield Reading(text.encode("latin-1").decode())
 
 
 def _read_bytes(content: bytes) -> Iterator[Reading]:
@@ -111,8 +145,10 @@ def _read_bytes(content: bytes) -> Iterator[Reading]:
 
 
 def _unescape(match: re.Match[str]) -> str:
-    code = match[1] or match[2]
-    return chr(int(code, 16)) if code else match[3]
+    if octal := match[4]:
+        return chr(int(octal, 8))
+    code = match[1] or match[2] or match[3]
+    return chr(min(int(code, 16), sys.maxunicode)) if code else match[5]
 
 
 def _unwrap(block: str) -> Iterator[str]:
@@ -148,6 +184,15 @@ def _read_single_bytes(text: str) -> bytes:
     return bytes.fromhex("".join(re.findall(r"(?:0x)?([0-9a-fA-F]{2})(?![0-9a-zA-Z])", text)))
 
 
+def _read_decimal_bytes(text: str) -> bytes:
+    """Return the bytes; a number that is none is left out."""
+    return bytes(number for number in map(int, re.findall("[0-9]+", text)) if number < 256)
+
+
+def _read_bits(text: str) -> bytes:
+    return int(text, 2).to_bytes(len(text) // 8)
+
+
 _BINARY: Final[tuple[tuple[re.Pattern[str], Callable[[str], bytes]], ...]] = (
     (_BASE64, _read_base64),
     (_BASE64_PART, _read_base64),
@@ -155,4 +200,6 @@ _BINARY: Final[tuple[tuple[re.Pattern[str], Callable[[str], bytes]], ...]] = (
     (_BASE32_HEX, _read_base32_hex),
     (_HEX, bytes.fromhex),
     (_SINGLE_BYTES, _read_single_bytes),
+    (_DECIMAL_BYTES, _read_decimal_bytes),
+    (_BITS, _read_bits),
 )

@@ -8,17 +8,21 @@ otherwise be a megabyte of small archives that unpack to gigabytes, one inside t
 import html
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from config.redaction import Redactor, list_forms
 from workflows.engine.language.document import Json
+from workflows.tools.secret_base85 import find_base85_spans, list_base85_forms
 from workflows.tools.secret_encodings import Room, TooMuchUnpacked, decode, iter_encoded_blocks
+from workflows.tools.secret_spellings import SpellingFinder
+from workflows.tools.value_texts import TextKind, ValueText, iter_texts, rebuild
 
 
 MIN_LENGTH: Final = 6  # a shorter secret is part of too many words once they are decoded
 MAX_DECODINGS: Final = 4  # one inside the other
 UNPACKED_PER_LETTER: Final = 20  # bytes that the archives of a text may unpack to, all together
+CUT: Final = "…"  # at the end of a text that was shortened
 _WORD: Final = re.compile(r"[^\s\"'<>{}()\[\],]+")
 
 
@@ -34,26 +38,62 @@ class SecretFinder:
         )
         self._shortest = min(map(len, self._decoded), default=0)
         self._forms = sorted(forms)
+        self._spellings = SpellingFinder(long_enough)
+        self._base85_forms = list_base85_forms(self._decoded)
 
     def __bool__(self) -> bool:
         return bool(self._forms)
 
     def is_in(self, value: Json) -> bool:
         """Return whether a string of the value, or the name of a field, has a secret."""
-        return any(self._is_in_text(text) for text in _iter_texts(value))
+        texts = list(iter_texts(value))
+        return any(self._is_in_text(each.text) for each in texts) or bool(self._find_split(texts))
 
     def replace(self, text: str, mask: str) -> str:
         """Return the text with the mask in place of each secret, or of the word that says it."""
         text = Redactor(dict.fromkeys(self._forms, mask)).redact_text(text)
+        text = _replace_spans(text, self._spellings.find_spans(text), mask)
+        text = _replace_spans(text, find_base85_spans(text, self._base85_forms), mask)
         room = Room(len(text) * UNPACKED_PER_LETTER)
         text = _WORD.sub(
             lambda match: mask if self._says(match.group(), room) else match.group(), text
         )
         spans = [match.span() for match in self._iter_blocks(text, room)]
-        return _replace_spans(text, spans, mask)
+        return self._replace_cut_end(_replace_spans(text, spans, mask), mask)
+
+    def replace_in(self, value: Json, mask: str) -> Json:
+        """Return the value with the mask in place of each secret, also of one that several strings or numbers say."""
+        texts = list(iter_texts(value))
+        masked = self._find_split(texts)
+        cleaned = (
+            mask if number in masked else self.replace(each.text, mask)
+            for number, each in enumerate(texts)
+        )
+        return rebuild(value, cleaned)
+
+    def _find_split(self, texts: Sequence[ValueText]) -> set[int]:
+        """Return the numbers of the strings that spell a secret together, with the names of fields between them or without."""
+        masked = set[int]()
+        for kinds in ({TextKind.STRING}, {TextKind.STRING, TextKind.NAME}):
+            numbers = [number for number, each in enumerate(texts) if each.kind in kinds]
+            strings = [texts[number].text for number in numbers]
+            masked |= {numbers[position] for position in self._spellings.find_strings(strings)}
+        return masked
+
+    def _replace_cut_end(self, text: str, mask: str) -> str:
+        """Replace the beginning of a secret at the end of a text that was cut in the middle of it."""
+        if not text.endswith(CUT):
+            return text
+        for secret in self._decoded:
+            start = text.rfind(secret[:MIN_LENGTH])
+            if start >= 0 and secret.startswith(text[start : -len(CUT)]):
+                return f"{text[:start]}{mask}{CUT}"
+        return text
 
     def _is_in_text(self, text: str) -> bool:
         if any(form in text for form in self._forms):
+            return True
+        if self._spellings.is_in(text) or any(form in text for form in self._base85_forms):
             return True
         room = Room(len(text) * UNPACKED_PER_LETTER)
         if any(self._says(match.group(), room) for match in _WORD.finditer(text)):
@@ -100,18 +140,6 @@ def _list_plain_forms(secret: str) -> Iterator[str]:
     for form in (html.escape(secret), *forms, *backwards):
         yield form
         yield json.dumps(form)[1:-1]
-
-
-def _iter_texts(value: Json) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            yield name
-            yield from _iter_texts(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _iter_texts(item)
 
 
 def _replace_spans(text: str, spans: Iterable[tuple[int, int]], mask: str) -> str:

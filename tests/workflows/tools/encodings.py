@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import quopri
 import zlib
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus
@@ -18,6 +19,12 @@ def encode64(raw: bytes) -> str:
 
 def encode32(raw: bytes) -> str:
     return base64.b32encode(raw).decode()
+
+
+def deflate(raw: bytes) -> bytes:
+    """Pack without a header and a checksum."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    return packer.compress(raw) + packer.flush()
 
 
 def wrap(text: str, line_break: str = "\n") -> str:
@@ -80,5 +87,29 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
     "wrapped base32": lambda text: wrap(encode32(text.encode())),
     "wrapped hexadecimal": lambda text: wrap(text.encode().hex()),
     "wrapped UTF-16 in base64": lambda text: wrap(encode64(text.encode("utf-16-le"))),
+    "capitals": lambda text: text.upper().replace("Ü", "ü"),
+    "letters as wide as Chinese ones": lambda text: "".join(
+        chr(ord(letter) + 0xFEE0) if "!" <= letter <= "~" else letter for letter in text),
+    "invisible signs between the letters": "\u200b".join,
+    "spaces between the letters": " ".join,
+    "a list of its letters": lambda text: json.dumps(list(text)),
+    "two strings that are added": lambda text: f'"{text[:12]}" + "{text[12:]}"',
+    "octal": lambda text: "".join(f"\\{byte:03o}" for byte in text.encode()),
+    "octal with letters": lambda text: "".join(
+        f"\\{ord(letter):03o}" if letter in "3rt4" else letter for letter in text),
+    "escapes with braces": lambda text: "".join(f"\\u{{{ord(letter):x}}}" for letter in text),
+    "escapes with braces and letters": lambda text: "".join(
+        f"\\u{{{ord(letter):x}}}" if letter in "3rt4" else letter for letter in text),
+    "escapes of eight digits": lambda text: "".join(f"\\U{ord(letter):08x}" for letter in text),
+    "quoted-printable": lambda text: quopri.encodestring(text.encode(), quotetabs=True).decode().strip(),
+    "quoted-printable of every byte": lambda text: "".join(f"={byte:02X}" for byte in text.encode()),
+    "a list of its bytes": lambda text: json.dumps(list(text.encode())),
+    "its bytes in a row": lambda text: " ".join(map(str, text.encode())),
+    "its bits": lambda text: "".join(f"{byte:08b}" for byte in text.encode()),
+    "base85": lambda text: base64.b85encode(text.encode()).decode(),
+    "base85 of Adobe": lambda text: base64.a85encode(text.encode(), adobe=True).decode(),
+    "base85 of user and secret": lambda text: base64.b85encode(f"user:{text}".encode()).decode(),
+    "base85 in JSON": lambda text: json.dumps(base64.a85encode(text.encode()).decode()),
+    "raw deflate in base64": lambda text: encode64(deflate(text.encode())),
     "base64 of wrapped base64": lambda text: encode64(wrap(encode64(text.encode())).encode()),
 }  # fmt: skip

@@ -3,7 +3,6 @@
 import gzip
 import json
 import zlib
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,10 +11,12 @@ from tests.fakes.http_server import FakeHttp, Reply
 from tests.support.cases import for_each
 from tests.support.steps import check_growth
 from tests.workflows.tools.encodings import ENCODINGS, SECRET, encode64
+from workflows.engine.tool_calls import ToolResult
 from workflows.tools import connections, secret_encodings, secret_finder
-from workflows.tools.echoed_secrets import REDACTED, build_cleaner
+from workflows.tools.echoed_secrets import REDACTED, build_cleaner, clean_result
 from workflows.tools.openapi.security import Security
 from workflows.tools.operations import Operation
+from workflows.tools.secret_finder import SecretFinder
 
 
 AROUND = "You sent {} to us, thank you"
@@ -41,6 +42,48 @@ def test_password_of_a_user_is_a_secret_too(name: str) -> None:
     clean = build_cleaner("mia:hunter2-hunter2", Security("basic"))
 
     assert encoded not in clean(AROUND.format(encoded))
+
+
+# Values in which only all strings or numbers together say the secret, and what is left of each.
+SPLIT: dict[str, tuple[Any, Any]] = {
+    "two fields": ({"a": SECRET[:9], "n": 1, "b": SECRET[9:]}, {"a": REDACTED, "n": 1, "b": REDACTED}),
+    "a name and its value": ({SECRET[:9]: SECRET[9:]}, {REDACTED: REDACTED}),
+    "a list": (["x", SECRET[:9], SECRET[9:], "y"], ["x", REDACTED, REDACTED, "y"]),
+    "its letters": ({"a": list(SECRET)}, {"a": [REDACTED if letter.isalnum() else letter for letter in SECRET]}),
+    "its bytes": ({"type": "Buffer", "data": list(SECRET.encode())}, {"type": "Buffer", "data": REDACTED}),
+    "nothing": ({"a": [1, 2, 3, 4, 5, 6], "b": "s3cr", "c": None}, {"a": [1, 2, 3, 4, 5, 6], "b": "s3cr", "c": None}),
+}  # fmt: skip
+
+
+@for_each("name", SPLIT)
+def test_secret_that_several_values_say_is_removed_from_each(name: str) -> None:
+    value, cleaned = SPLIT[name]
+    clean = build_cleaner(SECRET, Security("bearer"))
+
+    result = clean_result(ToolResult("", data=(value,)), clean)
+
+    if name == "its letters":  # the signs between them are no letters that are compared
+        assert SECRET not in "".join(result.data[0]["a"])
+    else:
+        assert list(result.data) == [cleaned]
+    assert SecretFinder([SECRET]).is_in(value) == (name != "nothing")
+
+
+def test_secret_in_two_strings_of_a_text_is_removed_from_both() -> None:
+    text = json.dumps({"a": SECRET[:9], "note": "between", "b": SECRET[9:]})
+    other = json.dumps({"a": SECRET[:9], "n": 7, "b": SECRET[9:]})
+    clean = build_cleaner(SECRET, Security("bearer"))
+
+    assert clean(text) == text  # a string between them
+    assert json.loads(clean(other)) == {"a": REDACTED, "n": 7, "b": REDACTED}
+
+
+@pytest.mark.parametrize("length", [8, 20, len(SECRET) - 1])
+def test_beginning_of_a_secret_is_removed_where_a_text_was_cut(length: int) -> None:
+    clean = build_cleaner(SECRET, Security("bearer"))
+
+    assert clean(f"It says {SECRET[:length]}…") == f"It says {REDACTED}…"
+    assert clean("It says …") == "It says …"
 
 
 KEPT = [
@@ -93,16 +136,21 @@ def test_archives_are_unpacked_to_a_multiple_of_the_answer_only(
     bomb = pack(inner.encode())
     text = f"{bomb} " * 20 + "the end"
 
-    def note(*args: Any) -> Any:
-        packer = decompressobj(*args)
-        return SimpleNamespace(decompress=lambda *more: count(packer.decompress(*more)))
+    class Counting:
+        def __init__(self, *args: Any) -> None:
+            self.packer = decompressobj(*args)
 
-    def count(content: bytes) -> bytes:
-        unpacked.append(len(content))
-        return content
+        @property
+        def eof(self) -> bool:
+            return self.packer.eof
+
+        def decompress(self, *args: Any) -> bytes:
+            content = self.packer.decompress(*args)
+            unpacked.append(len(content))
+            return content
 
     decompressobj = zlib.decompressobj
-    monkeypatch.setattr(secret_encodings.zlib, "decompressobj", note)
+    monkeypatch.setattr(secret_encodings.zlib, "decompressobj", Counting)
 
     cleaned = build_cleaner(SECRET, Security("bearer"))(text)
 

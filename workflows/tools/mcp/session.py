@@ -20,6 +20,7 @@ from workflows.engine.errors import ToolFailed
 from workflows.engine.language.document import Json
 from workflows.engine.tool_calls import ToolReply, ToolResult
 from workflows.tools.call_limits import CallLimit
+from workflows.tools.echoed_secrets import NO_CLEANER, Cleaner
 from workflows.tools.kept_connections import find_connection
 from workflows.tools.mcp import IDEMPOTENCY_META
 from workflows.tools.mcp.connection import Connection, is_modern
@@ -99,14 +100,17 @@ async def call_tool(
     *,
     idempotency_key: str = "",
     reply: ToolReply | None = None,
+    clean: Cleaner = NO_CLEANER,
 ) -> ToolResult:
     """Call a tool. Raise ``ToolFailed`` if the server can't be reached; what it refuses is a result.
+
+    ``clean`` removes the secret of the server from the answer before that is cut to size.
 
     Raise ``ToolAsks`` if it wants an answer of a person first; ``reply`` is that answer.
     """
     if error := operation.find_argument_error(arguments):
         return ToolResult(f"Invalid arguments: {error}", is_error=True)
-    call = _Call(server, operation, arguments, idempotency_key, reply)
+    call = _Call(server, operation, arguments, idempotency_key, reply, clean)
     texts = (f"The tool {operation.name}", ", the limit of its connection")
 
     async def connect() -> Connection:
@@ -156,6 +160,7 @@ class _Call:
     arguments: Mapping[str, Json]
     idempotency_key: str
     reply: ToolReply | None
+    clean: Cleaner
 
     @property
     def _title(self) -> str:
@@ -170,7 +175,7 @@ class _Call:
         try:
             return await make(connection, session, patience)
         except MCPError as error:
-            return _read_refusal(error, connection.spent)
+            return _read_refusal(error, connection.spent, self.clean)
 
     async def _make_until_answered(
         self, _connection: Connection, session: ClientSession, patience: Patience
@@ -193,7 +198,7 @@ class _Call:
                 remembered = self.reply
                 continue
             if isinstance(result, types.CallToolResult):
-                return build_result(result)
+                return await self._build_result(result)
             responses, state = None, result.request_state
             if result.input_requests:
                 responses, remembered = repeat_reply(remembered, result.input_requests), None
@@ -228,7 +233,11 @@ class _Call:
             question = await interview.end()
         if question is not None and is_withdrawn:
             raise build_old_question(self._title, question, interview)
-        return build_result(call.result())
+        return await self._build_result(call.result())
+
+    async def _build_result(self, answer: types.CallToolResult) -> ToolResult:
+        """Return the result. A long answer is read in a thread, because other runs go on meanwhile."""
+        return await asyncio.to_thread(build_result, answer, self.clean)
 
     def _build(
         self,
@@ -268,11 +277,11 @@ class _Call:
             )
 
 
-def _read_refusal(error: MCPError, spent: Spent) -> ToolResult:
+def _read_refusal(error: MCPError, spent: Spent, clean: Cleaner) -> ToolResult:
     """Return what the server refuses as a result. Raise the error if the call has no answer of the server."""
     if is_ended_session(error):
         raise _SessionEnded("The MCP server has ended the session", retryable=True) from None
     is_of_server = error.code != types.CONNECTION_CLOSED and not explain_transport(error, spent)
     if not is_of_server or spent.challenge or spent.busy:
         raise error
-    return ToolResult(clean_text(error.message) or "Error", is_error=True)
+    return ToolResult(clean_text(clean(error.message)) or "Error", is_error=True)

@@ -1,5 +1,6 @@
 """Calls one operation of an API: builds the request, sends it through the guarded client, and reads the response."""
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -79,7 +80,10 @@ async def call_operation(
         if failure.too_large:
             return ToolResult(str(failure), is_error=True)
         raise ToolFailed(str(failure), retryable=failure.retryable) from None
-    return build_http_result(exchange.status, exchange.headers, exchange.body, clean)
+    # A long answer is read in a thread, because other runs go on meanwhile.
+    return await asyncio.to_thread(
+        build_http_result, exchange.status, exchange.headers, exchange.body, clean
+    )
 
 
 def _build_request(operation: Operation, arguments: Mapping[str, Json]) -> _Request:
