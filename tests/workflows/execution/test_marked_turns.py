@@ -240,3 +240,31 @@ def test_answers_that_a_client_sends_back_are_trusted_only_if_a_clean_run_gave_t
     ]
     assert [WORDS in turn.memories for turn in turns] == [False, False, False]
     assert ["opensatninesaysperson" in turn.memories for turn in turns] == [True, False, False]
+
+
+def test_short_answer_of_a_client_is_judged_by_the_runs_that_were_asked_the_same(
+    cast: Cast, chat: Workflow, worker: Worker
+) -> None:
+    """Many runs say the same few words, some of them after they have read something outside."""
+    asked = [("Is it open?", False), ("Did you pay?", True), ("Twice?", False), ("Twice?", True)]
+    for query, is_untrusted in asked:
+        run = start_run(cast.alice.principal, workflow=chat, query=query)
+        with tenant([cast.team_a.pk]):
+            Run.objects.unscoped().filter(pk=run.pk).update(
+                outputs={"answer": "Yes."},
+                has_untrusted_outputs=is_untrusted,
+                finished_at=run.created_at,
+            )
+    queries = ["Is it open?", "Hello?\n\nIs it open?", "Did you pay?", "Twice?", "Never asked"]
+    messages = [
+        {"role": role, "content": text}
+        for query in queries
+        for role, text in (("user", query), ("assistant", "Yes."))
+    ]
+    last = start_run(cast.alice.principal, workflow=chat, query="And?")
+    history = ClientHistory(claim(cast, last), ClientCall(messages))
+
+    turns = async_to_sync(history.list_turns)(limit=None)
+
+    marks = {turn.query: turn.is_untrusted for turn in turns}
+    assert marks == dict(zip(queries, [False, False, True, True, True], strict=True))

@@ -1,11 +1,13 @@
 """The earlier turns of a run's conversation, each with whether its answer may contain content from outside."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
 from accounts.tenancy import tenant
 from workflows.engine.earlier_turns import EarlierTurn
+from workflows.engine.language.document import Json
 from workflows.execution.claims import Claim
 from workflows.execution.debugging.run_options import DebugOptions
 from workflows.execution.ports.client_calls import ClientCall
@@ -54,10 +56,26 @@ class ConversationHistory:
         return [EarlierTurn(*row) for row in reversed(newest)]
 
 
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """An answer of an earlier run: the texts it was asked, whether it may have content from outside, its words of memories."""
+
+    questions: frozenset[str]
+    is_untrusted: bool
+    memories: tuple[str, ...]
+
+    def answers(self, query: str) -> bool:
+        """Return whether it is the answer to a query, which may begin with messages that got none."""
+        return any(
+            query == text or (text and query.endswith(f"\n\n{text}")) for text in self.questions
+        )
+
+
 class ClientHistory:
     """Implements ``engine.ports.HistoryPort`` with the messages that the client sent.
 
-    Anything may stand in them. An answer is trusted only if an earlier run gave it, without content from outside.
+    Anything may stand in them. An answer is trusted only if an earlier run gave it to this question, and none that did had
+    content from outside: many short answers are the same.
     """
 
     def __init__(self, claim: Claim, call: ClientCall) -> None:
@@ -69,14 +87,13 @@ class ClientHistory:
         has_answers = any(answer for _query, answer in turns)
         answers = await run_in_thread(self._load_answers) if has_answers else {}
         return [
-            EarlierTurn(query, answer, *answers.get(answer.strip(), (bool(answer), ())))
-            for query, answer in turns
+            _judge_turn(query, answer, answers.get(answer.strip(), ())) for query, answer in turns
         ]
 
-    def _load_answers(self) -> dict[str, tuple[bool, tuple[str, ...]]]:
-        """Return what is known of the answers of earlier runs: whether they are untrusted, and their words of memories."""
+    def _load_answers(self) -> dict[str, list[GivenAnswer]]:
+        """Return the answers of earlier runs, by their text."""
         row = self._claim.row
-        answers: dict[str, tuple[bool, tuple[str, ...]]] = {}
+        answers: dict[str, list[GivenAnswer]] = {}
         with tenant([self._claim.team_id]):
             rows = (
                 Run.objects.unscoped()
@@ -86,16 +103,26 @@ class ClientHistory:
                     finished_at__isnull=False,
                 )
                 .order_by("-created_at", "-id")
-                .values_list("outputs", "has_untrusted_outputs", "memories_in_outputs")
+                .values_list(
+                    "outputs", "system", "inputs", "has_untrusted_outputs", "memories_in_outputs"
+                )
             )
-            for outputs, is_untrusted, memories in rows[:MAX_KNOWN_ANSWERS]:
-                for text in (outputs or {}).values():
-                    if not isinstance(text, str):
-                        continue
-                    # Several runs may have given the same answer, one of them without content from outside.
-                    was_untrusted, earlier = answers.get(text.strip(), (True, ()))
-                    answers[text.strip()] = (
-                        was_untrusted and is_untrusted,
-                        (*earlier, *memories),
-                    )
+            for outputs, system, inputs, is_untrusted, memories in rows[:MAX_KNOWN_ANSWERS]:
+                # A workflow that is no chat is asked in one of its inputs.
+                questions = _list_texts([(system or {}).get("query"), *(inputs or {}).values()])
+                given = GivenAnswer(frozenset(questions), is_untrusted, tuple(memories))
+                for text in _list_texts((outputs or {}).values()):
+                    answers.setdefault(text, []).append(given)
         return answers
+
+
+def _judge_turn(query: str, answer: str, given: Sequence[GivenAnswer]) -> EarlierTurn:
+    """Return the turn with what is known of the runs that gave its answer."""
+    same = [each for each in given if each.answers(query.strip())]
+    is_trusted = not any(each.is_untrusted for each in same) if same else not answer
+    memories = tuple(word for each in given for word in each.memories)
+    return EarlierTurn(query, answer, not is_trusted, memories)
+
+
+def _list_texts(values: Iterable[Json]) -> list[str]:
+    return [value.strip() for value in values if isinstance(value, str)]
