@@ -14,6 +14,7 @@ from config.http.handler import Handler
 from config.http.health import HealthChecks
 from config.http.proxies import TrustedProxies
 from config.monitoring.request_ids import RequestIds
+from config.net import ReceivedMarks
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -22,7 +23,9 @@ gc.set_threshold(20_000, 10, 20)  # as manage.py does
 # pages several times.
 sys.setswitchinterval(0.001)
 django.setup(set_prefix=False)
-application = HealthChecks(RequestIds(TrustedProxies(BodyTimeout(Assets(Handler())))))
+application = HealthChecks(
+    RequestIds(ReceivedMarks(TrustedProxies(BodyTimeout(Assets(Handler())))))
+)
 
 # All modules are loaded before the first request, and the garbage collector then ignores these permanent objects.
 # Otherwise every collection would scan them again.

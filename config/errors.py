@@ -101,6 +101,7 @@ STATUS: Mapping[type[Exception], int] = {
     workflow_errors.RunNotPaused: 409,
     workflow_errors.RunNotParked: 409,
     workflow_errors.QueueFull: 429,
+    workflow_errors.CallNotAllowed: 409,
     workflow_errors.WaitClosed: 409,
     workflow_errors.StillRunning: 409,
     workflow_errors.RunNotEnded: 409,

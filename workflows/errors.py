@@ -181,6 +181,10 @@ class QueueFull(WorkflowFault):
         )
 
 
+class CallNotAllowed(WorkflowFault):
+    """A run that called this installation may start no further run that way: its start has reached a limit, or spends with one."""
+
+
 class StillRunning(WorkflowFault):
     """A run for this person is in progress."""
 

@@ -17,6 +17,12 @@ from config.net.errors import (
 )
 from config.net.exchanges import ExchangeFailed, FormFile, describe_failure, send_request
 from config.net.lasting_pools import keep_connections
+from config.net.own_calls import (
+    ReceivedMarks,
+    get_received_mark,
+    mark_own_calls,
+    receive_mark,
+)
 from config.net.retry_after import parse_retry_after
 from config.net.watching import replace_broken_body, watch_body
 
@@ -29,14 +35,18 @@ __all__ = [
     "HeadersTooLarge",
     "NetAllowInvalid",
     "NetFault",
+    "ReceivedMarks",
     "RedirectRefused",
     "TimeIsUp",
     "build_client",
     "build_sync_client",
     "describe_failure",
+    "get_received_mark",
     "keep_connections",
+    "mark_own_calls",
     "parse_allowed",
     "parse_retry_after",
+    "receive_mark",
     "replace_broken_body",
     "send_request",
     "watch_body",

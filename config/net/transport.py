@@ -21,6 +21,7 @@ from config.net.backends import AsyncGuardedBackend, GuardedBackend, Resolver
 from config.net.bodies import BodyDecoder, check_headers, strip_encoding_headers
 from config.net.errors import AddressRefused, NetFault, RedirectRefused, TimeIsUp
 from config.net.lasting_pools import LastingPool, find_lasting_pools
+from config.net.own_calls import mark_request
 from config.net.proxies import Proxy
 from config.net.server_faults import blame_server
 from config.net.time_limits import limit_waits
@@ -107,6 +108,7 @@ class AsyncGuardedTransport(httpx2.AsyncHTTPTransport):
         self._rules.check(request)
         if self._lasting:
             await self._lasting.close_spoiled()
+        mark_request(request)
         try:
             async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
                 with blame_server():
@@ -140,6 +142,7 @@ class GuardedTransport(httpx2.HTTPTransport):
         if time.monotonic() > deadline:
             raise TimeIsUp(request=request)
         self._rules.check(request)
+        mark_request(request)
         try:
             with _end_at(deadline), blame_server():
                 response = super().handle_request(request)

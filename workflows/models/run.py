@@ -137,6 +137,10 @@ class Run(Personal):
         db_constraint=False,
     )
     parent_key = models.CharField(_("parent step"), max_length=255, blank=True, db_default="")
+    # The start above the run that called this installation from outside to begin this one, or one above it, and the number of
+    # such calls in a row. See ``execution.called_runs``.
+    called_by_start = models.UUIDField(_("start of the caller"), null=True, blank=True)
+    calls_above = models.SmallIntegerField(_("calls above"), default=0, db_default=0)
     # The rounds of an iteration that this run executes for its parent; null for every other run. See
     # ``execution.rounds``. Such a run is part of its parent: lists don't show it, and usage doesn't count it.
     rounds = VerbatimJSONField(_("rounds"), null=True, blank=True)
@@ -234,6 +238,11 @@ class Run(Personal):
                 fields=["parent", "parent_key"],
                 condition=models.Q(parent__isnull=False),
                 name="run_of_parent",
+            ),
+            models.Index(
+                fields=["called_by_start"],
+                condition=models.Q(called_by_start__isnull=False),
+                name="run_called_by_start",
             ),
             models.Index(fields=["workflow", "-created_at"], name="run_of_workflow"),
             models.Index(fields=["team", "started_by", "-created_at"], name="run_of_person"),

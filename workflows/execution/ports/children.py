@@ -311,6 +311,8 @@ def _build_run(claim: Claim, workflow: Workflow, key: str) -> Run:
         actor=parent["actor"],
         channel=parent["channel"],
         client_call=ClientCall.from_json(parent["client_call"]).build_for_child().dump(),
+        called_by_start=parent.get("called_by_start"),
+        calls_above=parent.get("calls_above") or 0,
         request_id=parent["request_id"],
         trace_id=parent["trace_id"],
         offline=parent["offline"],

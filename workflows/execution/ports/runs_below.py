@@ -27,7 +27,14 @@ _STEPS_SETTING: Final = "the server's RUN_MAX_STEPS_BELOW"
 
 def count_start(claim: Claim, name: str) -> None:
     """Raise NestingNotAllowed if the start above the run may begin no further run. Others wait for this one."""
-    start = str(find_start(claim.run_id))
+    check_start(_find_counted_start(claim), name)
+
+
+def check_start(start: str, name: str) -> None:
+    """Raise NestingNotAllowed if a start may begin no further run, as a sub-workflow or by a call of this installation.
+
+    Runs in the tenant of the run to begin. Others wait until its transaction ends.
+    """
     with connection.cursor() as cursor:
         cursor.execute(QUERIES["lock_start"], {"start": start})
     runs, steps = _count_below(start)
@@ -36,13 +43,13 @@ def count_start(claim: Claim, name: str) -> None:
 
 
 def build_reservation(claim: Claim, acting: Claim) -> Callable[[int], Awaitable[None]] | None:
-    """Return what a run calls before each call of its models, or None for one that somebody started.
+    """Return what a run calls before each call of its models, or None for one that nothing but a person or program started.
 
     It reserves a step for each call in progress, in the row of the run itself: runs of one start don't wait for each other. It
     raises LimitReached once those below the start have used up their steps together, however many of them go on. Of two that
     reserve the last one at the same moment, both may be refused. A run that executes rounds of another one acts as that one.
     """
-    if not acting.row["parent_id"]:
+    if not (acting.row["parent_id"] or acting.row.get("called_by_start")):
         return None
 
     async def reserve(calls: int) -> None:
@@ -55,7 +62,7 @@ def _reserve_steps(claim: Claim, calls: int) -> None:
     _store_reservation(QUERIES["reserve_steps"], claim, calls)
     # In a transaction of its own, so that of two that reserve at the same time, at least one sees the other.
     with tenant([claim.team_id]):
-        _runs, steps = _count_below(str(find_start(claim.run_id)))
+        _runs, steps = _count_below(_find_counted_start(claim))
     try:
         check_steps_left(steps, settings.RUN_MAX_STEPS_BELOW, _STEPS_SETTING)
     except LimitReached:
@@ -82,6 +89,11 @@ def find_start(run_id: UUID | str) -> UUID | None:
         cursor.execute(QUERIES["find_start"], {"run": run_id})
         row = cursor.fetchone()
     return row[0] if row else None
+
+
+def _find_counted_start(claim: Claim) -> str:
+    """Return the start with which a run is counted: that of the run that called this installation to begin it, if one did."""
+    return str(claim.row.get("called_by_start") or find_start(claim.run_id))
 
 
 def _count_below(start: str) -> tuple[int, int]:

@@ -33,6 +33,7 @@ from workflows.engine.runtime.step_records import StepRecord
 from workflows.engine.testing.mocks import Mocks
 from workflows.engine.triggers.calls import TriggerCall
 from workflows.errors import INVALID_IDENTIFIER, InvalidValue, NotPublished, WorkflowArchived
+from workflows.execution.called_runs import note_call
 from workflows.execution.debugging.reused_steps import copy_steps, insert_typed_values
 from workflows.execution.driver import STOPPED
 from workflows.execution.events.bus import announce_cancel
@@ -228,7 +229,7 @@ def queue_run(principal: Principal, request: RunRequest) -> Run:
     """Store the run with its first steps, and wake a worker after the commit. Workers also find the row without that.
 
     Runs in the caller's tenant, whose end takes back what a refused run has counted. Raises QueueFull if too many runs of
-    the team wait.
+    the team wait, and CallNotAllowed for a call of this installation by a run whose start may begin no more.
     """
     reserve_start(principal, request.workflow.team_id)
     check_queue_room(request.workflow.team_id)
@@ -256,6 +257,7 @@ def queue_run(principal: Principal, request: RunRequest) -> Run:
         debug=request.debug,
         queued_at=timezone.now(),
     )
+    note_call(run)
     run.system = _build_system_variables(request, run)
     run.save(force_insert=True)
     attach_files(principal, run)

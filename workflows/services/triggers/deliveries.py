@@ -22,6 +22,7 @@ from accounts.request_transaction import without_connection
 from accounts.tenancy import tenant
 from config import net
 from config.encryption.crypto import decrypt
+from workflows.execution.called_runs import build_delivery_mark
 from workflows.models import Delivery, DeliveryStatus, Run, RunSubscription
 from workflows.services.triggers.requests import SIGNATURE_HEADER, TIMESTAMP_HEADER, sign
 
@@ -60,6 +61,7 @@ class Outgoing:
     url: str
     secret: str
     body: bytes
+    mark: str = ""  # of a call of this installation itself, see ``execution.called_runs``
 
 
 def send_due_deliveries(now: datetime | None = None) -> int:
@@ -169,7 +171,9 @@ def _claim(
         body = json.dumps(_build_body(delivery), ensure_ascii=False).encode()
         subscription = delivery.subscription
         secret = decrypt(bytes(subscription.sealed_secret))
-    return Outgoing(delivery, subscription.url, secret, body)
+        run = Run.objects.unscoped().filter(pk=delivery.run_id).first()
+        mark = build_delivery_mark(run) if run else ""
+    return Outgoing(delivery, subscription.url, secret, body, mark)
 
 
 def _build_body(delivery: Delivery) -> dict[str, object]:
@@ -200,7 +204,10 @@ def _build_body(delivery: Delivery) -> dict[str, object]:
 def _post(message: Outgoing) -> Result:
     """Send a message and return the status of the answer, or None with the reason why there is none."""
     try:
-        with net.build_sync_client(timeout=TIMEOUT, max_body=MAX_ANSWER) as client:
+        with (
+            net.mark_own_calls(lambda: message.mark),
+            net.build_sync_client(timeout=TIMEOUT, max_body=MAX_ANSWER) as client,
+        ):
             answer = client.post(message.url, content=message.body, headers=_build_headers(message))
     except Exception as error:
         failure = net.describe_failure(error, message.url)

@@ -15,9 +15,11 @@ SELECT pg_advisory_xact_lock(hashtextextended('runs below ' || %(start)s, 0))
 
 -- name: count_below
 -- The runs, and their steps with the rounds of their agents and those that are reserved for calls in progress. Runs for the
--- rounds of an iteration are parts of their parent, which takes their steps over.
+-- rounds of an iteration are parts of their parent, which takes their steps over. What the runs of the start began by
+-- calling this installation, and what is below that, carries the start's id.
 WITH RECURSIVE below (id, is_part, reserved_steps) AS (
-    SELECT id, true, 0 FROM workflows_run WHERE id = %(start)s
+    SELECT id, id = %(start)s, CASE WHEN id = %(start)s THEN 0 ELSE reserved_steps END
+    FROM workflows_run WHERE id = %(start)s OR (called_by_start = %(start)s AND parent_id IS NULL)
     UNION ALL
     SELECT run.id, run.rounds IS NOT NULL, run.reserved_steps
     FROM below JOIN workflows_run run ON run.parent_id = below.id

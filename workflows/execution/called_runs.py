@@ -1,0 +1,99 @@
+"""Runs that a run starts by calling this installation from outside: by an address of its own, over whatever door.
+
+Such a call has a signed mark with the start above the caller and the number of such calls in a row. The run that it starts
+counts below that start, as a sub-workflow does: with its depth, its number, and the steps of all runs below the start.
+Of another team's runs only those of that team are counted together. What the call spends can't be told to the caller, so a
+caller with a limit of tokens or money starts nothing that way.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Final, Self
+from uuid import UUID
+
+from django.core import signing
+from django.utils.translation import gettext as _
+
+from accounts.tenancy import tenant
+from config.net import get_received_mark
+from workflows.engine.errors import NestingNotAllowed
+from workflows.engine.sub_workflows.children import MAX_DEPTH
+from workflows.engine.sub_workflows.spending import Spending
+from workflows.errors import CallNotAllowed
+from workflows.execution.claims import Claim
+from workflows.execution.ports.runs_below import check_start, find_start
+from workflows.execution.threads import run_in_thread
+from workflows.models import Run
+
+
+_SALT: Final = "workflows.called_runs"
+_MAX_AGE: Final = 3600  # seconds that a call may take to arrive
+
+
+@dataclass(frozen=True, slots=True)
+class CallMark:
+    """The start above a caller, the calls of this installation that led to it, and whether the caller's spending is limited."""
+
+    start: str
+    calls: int = 0
+    is_limited: bool = False
+
+    def sign(self) -> str:
+        return signing.dumps(asdict(self), salt=_SALT)
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """Return the mark, or None if it isn't one of this installation."""
+        try:
+            return cls(**signing.loads(text, salt=_SALT, max_age=_MAX_AGE))
+        except (signing.BadSignature, TypeError):
+            return None
+
+
+async def build_call_mark(claim: Claim, spending: Spending) -> Callable[[], str]:
+    """Return the function that builds the mark of a run's calls. What the run has left depends on the agent that calls."""
+    start = str(claim.row.get("called_by_start") or "")
+    if not start:
+        is_child = claim.row["parent_id"] is not None
+        start = await run_in_thread(_find_start, claim) if is_child else str(claim.run_id)
+    calls = int(claim.row.get("calls_above") or 0)
+    return lambda: CallMark(start, calls, bool(spending.get_left())).sign()
+
+
+def build_delivery_mark(run: Run) -> str:
+    """Return the mark of a message about an ended run, which may start another run. Runs in the run's tenant."""
+    return CallMark(
+        str(run.called_by_start or find_start(run.pk) or run.pk), run.calls_above
+    ).sign()
+
+
+def note_call(run: Run) -> None:
+    """Note in a new run whose call starts it, if it is a call of this installation. Runs in the run's tenant.
+
+    Raises CallNotAllowed beyond a limit of the start above the caller.
+    """
+    mark = CallMark.read(text) if (text := get_received_mark()) else None
+    if mark is None:
+        return
+    if mark.is_limited:
+        raise CallNotAllowed(
+            _(
+                "A run with a limit of tokens or money can't start another one by calling this installation. "
+                "Use a sub-workflow, or the workflow as a tool."
+            )
+        )
+    if mark.calls >= MAX_DEPTH:
+        message = _(
+            "Runs that call this installation can start one another at most %(count)s deep."
+        )
+        raise CallNotAllowed(message % {"count": MAX_DEPTH})
+    try:
+        check_start(mark.start, run.workflow.name)
+    except NestingNotAllowed as fault:
+        raise CallNotAllowed(str(fault)) from fault
+    run.called_by_start, run.calls_above = UUID(mark.start), mark.calls + 1
+
+
+def _find_start(claim: Claim) -> str:
+    with tenant([claim.team_id]):
+        return str(find_start(claim.run_id) or claim.run_id)
