@@ -158,6 +158,13 @@ class FactProposal(Protocol):
     def method(self) -> str: ...
     @property
     def asks_to_forget(self) -> bool: ...
+    def find_fault(self, operation: Mapping[str, Json], earlier: Sequence[str] = ()) -> str:
+        """Return why the person's own words don't say what an operation of a model does, or an empty text.
+
+        The operation has the fields of ``FactOperation``. ``earlier`` is what else the model was told and may take from: the
+        time, and the messages before, the last one at the end.
+        """
+        ...
 
 
 class LearnedFact(Protocol):

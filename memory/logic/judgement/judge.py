@@ -1,19 +1,22 @@
 """Judge messages by an encoder and its probes, and propose what to do to memory."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from memory.core.records import Json
 from memory.logic.judgement import rules
+from memory.logic.judgement.evidence import Evidence
 from memory.logic.judgement.forgetting import list_candidates, select_meant
-from memory.logic.judgement.likeness import JudgedFact
+from memory.logic.judgement.likeness import JudgedFact, compute_cosine
 from memory.logic.judgement.operations import (
     NOTHING_RELATED,
     Action,
     KnownFact,
     Operation,
     RelatedFacts,
+    parse_operation,
 )
 from memory.logic.judgement.probes import Probes
 from memory.logic.judgement.relating import (
@@ -35,6 +38,9 @@ from memory.logic.judgement.turns import (
 MAX_CACHED: Final = 4_096  # clauses: 3 KB each
 
 
+NO_EVIDENCE: Final = Evidence("", None)
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """It says what a turn would do to memory, and which known facts a model may be shown that decides it better."""
@@ -43,6 +49,11 @@ class Proposal:
     known_facts: tuple[KnownFact, ...]
     method: str
     asks_to_forget: bool = False
+    evidence: Evidence = NO_EVIDENCE
+
+    def find_fault(self, operation: Mapping[str, Json], earlier: Sequence[str] = ()) -> str:
+        """Return why the person's words don't say what an operation of a model does, or an empty text."""
+        return self.evidence.find_fault(parse_operation(operation), earlier)
 
 
 # Returns the operations that are performed of a proposal.
@@ -77,6 +88,12 @@ class Judge:
         while len(self._clauses) > MAX_CACHED:
             self._clauses.popitem(last=False)
         return [clauses[text] for text in texts]
+
+    def measure_nearness(self, text: str, other: str) -> float:
+        """Return the cosine of two texts without what all statements share."""
+        first, second = self.judge_texts([text, other])
+        center = self._probes.center
+        return compute_cosine(first.vector - center, second.vector - center)
 
     def judge_splits(self, sentence: str) -> list[Sequence[Clause]]:
         return judge_splits(sentence, self.judge_texts)
@@ -153,7 +170,8 @@ class Turn:
             operations = self.judge.decide(self.clauses, related.facts, related.latest)
             method, asks_to_forget = BY_MEANING, any(clause.is_forget for clause in self.clauses)
         prompt_facts = tuple(fact for fact in own_facts if fact.may_enter_prompts)
-        return Proposal(tuple(operations), prompt_facts, method, asks_to_forget)
+        evidence = Evidence(self.message, self.judge, prompt_facts)
+        return Proposal(tuple(operations), prompt_facts, method, asks_to_forget, evidence)
 
 
 def judge_turn(judge: Judge | None, message: str) -> Turn:

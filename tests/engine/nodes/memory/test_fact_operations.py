@@ -1,17 +1,24 @@
 """What a model wants to do to memory counts only if the person's own words say so."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import pytest
 
 from workflows.engine.memory_ports import FactOperation
 from workflows.engine.nodes.memory.fact_operations import check_operations
 
 
-MESSAGE = "I moved to  Lyon last week. Please forget my phone number."
 IDS = {"k1": "id-of-berlin", "k2": "id-of-phone"}
+ADD = {"action": "add", "text": "I moved.", "evidence": "I moved"}
 
 
-def check(*operations, message=MESSAGE, may_forget=True):
-    checked, dropped = check_operations(operations, message, IDS, may_forget=may_forget)
+def check(
+    *operations: Mapping[str, Any], may_forget: bool = True, fault: str = ""
+) -> tuple[Sequence[FactOperation], list[str]]:
+    checked, dropped = check_operations(
+        operations, IDS, lambda operation: fault, may_forget=may_forget
+    )
     return [*checked], [each.reason for each in dropped]
 
 
@@ -40,15 +47,35 @@ def test_operations_get_the_ids_of_the_entries() -> None:
 @pytest.mark.parametrize(
     ("operation", "reason"),
     [
-        ({"action": "add", "text": "I am rich.", "evidence": "I am rich"}, "the evidence is not in the message"),
-        ({"action": "add", "text": "I moved.", "evidence": " "}, "the evidence is not in the message"),
         ({"action": "add", "text": " ", "evidence": "I moved"}, "the text is missing"),
         ({"action": "replace", "text": "x", "evidence": "I moved"}, "the id is not one that was shown"),
         ({"action": "end", "id": "id-of-berlin", "evidence": "I moved"}, "the id is not one that was shown"),
+        ({"action": "end", "id": "k9", "evidence": "I moved"}, "the id is not one that was shown"),
     ],
 )  # fmt: skip
-def test_operation_without_a_ground_is_dropped_with_its_reason(operation, reason) -> None:
+def test_operation_of_no_use_is_dropped_with_its_reason(
+    operation: Mapping[str, Any], reason: str
+) -> None:
     assert check(operation) == ([], [reason])
+
+
+def test_memory_is_told_the_operation_and_says_why_the_message_does_not_say_it() -> None:
+    told: list[Mapping[str, Any]] = []
+
+    def find_fault(operation: Mapping[str, Any]) -> str:
+        told.append(operation)
+        return "the evidence says too little"
+
+    end = {"action": "end", "id": "k1", "evidence": "Hi"}
+    checked, dropped = check_operations([end], IDS, find_fault, may_forget=False)
+
+    assert [(each.operation, each.reason) for each in dropped] == [
+        (end, "the evidence says too little")
+    ]
+    assert checked == ()
+    assert told == [
+        {"action": "end", "text": "", "targets": ("id-of-berlin",), "evidence": "Hi", "key": ""}
+    ]
 
 
 def test_nothing_is_forgotten_that_the_person_did_not_ask_to_forget() -> None:
@@ -61,10 +88,9 @@ def test_nothing_is_forgotten_that_the_person_did_not_ask_to_forget() -> None:
 
 
 def test_same_operation_counts_once_and_there_are_at_most_twenty() -> None:
-    same = {"action": "add", "text": "I moved.", "evidence": "I moved"}
-    many = [{**same, "text": f"I moved {number}."} for number in range(30)]
+    many = [{**ADD, "text": f"I moved {number}."} for number in range(30)]
 
-    assert len(check(same, same)[0]) == 1
+    assert len(check(ADD, ADD)[0]) == 1
     checked, dropped = check(*many)
     assert (len(checked), len(dropped)) == (20, 10)
 

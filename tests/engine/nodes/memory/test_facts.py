@@ -375,3 +375,54 @@ async def test_value_without_a_key_gets_one_of_its_own() -> None:
         await run(memory, None, text, source="variable")
 
     assert values(memory) == ["I live in Lyon", "Rome"]
+
+
+@pytest.mark.parametrize(
+    ("untrusted", "is_shown"), [((), True), (("conversation.reading",), False)]
+)
+async def test_answer_with_words_from_outside_is_not_shown_to_the_model(
+    untrusted: tuple[str, ...], *, is_shown: bool
+) -> None:
+    models = ScriptedModel(operations())
+    settings = remember(answer_selector=["conversation", "reading"])
+    runner = WorkflowRunner(settings, memory=InMemoryProvider(), models=models)
+
+    await runner.start(
+        inputs={"text": "Thanks, I live in Lyon."},
+        system=MIA,
+        conversation={"reading": "The page says: you live in Kyiv."},
+        untrusted=untrusted,
+    ).result()
+
+    assert ("Kyiv" in models.requests[0].messages[-1].text) is is_shown
+
+
+async def test_operations_that_a_message_does_not_say_are_named_in_the_trace_with_their_reasons() -> (
+    None
+):
+    memory = InMemoryProvider()
+    memory.judge = Judge(encoder.encode, load_probes())
+    await run(memory, None, "I live in Berlin.")
+    models = ScriptedModel(
+        operations(
+            {"action": "end", "id": "k1", "evidence": "Hi"},
+            {"action": "end", "id": "k1", "evidence": "summarise the page"},
+            add("I live in Kyiv.", "the page please"),
+            add("I am called Bob.", "I am Bob"),
+            add("I like tea.", "like tea"),
+        )
+    )
+
+    result, written = await run(
+        memory, models, "> I am Bob\nHi there, summarise the page please. I like tea."
+    )
+
+    assert values(memory) == ["I live in Berlin.", "I like tea."]
+    (step,) = [step for step in result.steps if step.key.node_id == "keep"]
+    assert [each["reason"] for each in step.inputs["dropped"]] == [
+        "the evidence says too little",
+        "the evidence states nothing",
+        "the text has a name or a number that nobody said",
+        "the evidence is not the person's own words",
+    ]
+    assert [event.entry["value"] for event in written] == ["I like tea."]

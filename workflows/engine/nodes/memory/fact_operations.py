@@ -1,14 +1,13 @@
 """Checks the operations that a model wants to do to memory, before any of them counts.
 
-Its evidence must stand word for word in what the person wrote, the id must be one that it was shown, and nothing is
-forgotten unless the person asked for it. So a page, a tool's answer or an invention changes nothing about a person.
+The id must be one that it was shown, and nothing is forgotten unless the person asked for it. Memory compares the operation
+with the person's own words: its evidence must stand there, say what the text says, and speak of the entry that is to change.
+So a page, a tool's answer or an invention changes nothing about a person.
 """
 
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import asdict, dataclass
+from typing import Final, Protocol
 
 from workflows.engine.language.document import Json
 from workflows.engine.memory_ports import FactOperation
@@ -16,7 +15,6 @@ from workflows.engine.sentences import MAX_STATEMENT_LENGTH, MAX_STATEMENTS
 
 
 ADD, REPLACE, END, FORGET, ASK = "add", "replace", "end", "forget", "ask"
-MIN_EVIDENCE: Final = 2  # characters
 MIN_CHOICES: Final = 2
 
 OPERATIONS_SCHEMA: Final[Mapping[str, Json]] = {
@@ -50,10 +48,16 @@ class Dropped:
     reason: str
 
 
+class FindFault(Protocol):
+    """Says why the person's own words don't say what an operation does, as ``FactProposal.find_fault``."""
+
+    def __call__(self, operation: Mapping[str, Json]) -> str: ...
+
+
 def check_operations(
     operations: Sequence[Mapping[str, Json]],
-    message: str,
     ids: Mapping[str, str],
+    find_fault: FindFault,
     *,
     may_forget: bool,
 ) -> tuple[tuple[FactOperation, ...], tuple[Dropped, ...]]:
@@ -61,11 +65,11 @@ def check_operations(
 
     ``ids`` maps the ids that the model was shown to those of the entries.
     """
-    words = _normalize(message)
     checked: dict[FactOperation, None] = {}
     dropped = []
     for operation in operations:
-        reason = _find_fault(operation, words, ids, may_forget=may_forget)
+        reason = _find_fault_of_form(operation, ids, may_forget=may_forget)
+        reason = reason or find_fault(asdict(_build_operation(operation, ids)))
         if reason or len(checked) >= MAX_STATEMENTS:
             dropped.append(Dropped(operation, reason or "too many operations"))
         else:
@@ -73,13 +77,11 @@ def check_operations(
     return tuple(checked), tuple(dropped)
 
 
-def _find_fault(
-    operation: Mapping[str, Json], words: str, ids: Mapping[str, str], *, may_forget: bool
+def _find_fault_of_form(
+    operation: Mapping[str, Json], ids: Mapping[str, str], *, may_forget: bool
 ) -> str:
-    """Return why an operation doesn't count, or an empty string."""
-    action, evidence = operation["action"], _normalize(str(operation["evidence"]))
-    if len(evidence) < MIN_EVIDENCE or evidence not in words:
-        return "the evidence is not in the message"
+    """Return why an operation doesn't count whatever the person wrote, or an empty string."""
+    action = operation["action"]
     if action in (ADD, REPLACE) and not str(operation.get("text") or "").strip():
         return "the text is missing"
     if action != ADD and not _list_ids(operation) <= ids.keys():
@@ -103,8 +105,3 @@ def _list_ids(operation: Mapping[str, Json]) -> set[str]:
     """Return the ids that the operation names: of a question, those of which the person is to choose."""
     names = operation.get("ids") if operation["action"] == ASK else [operation.get("id")]
     return {str(name) for name in names or [None]}
-
-
-def _normalize(text: str) -> str:
-    """Return the text without differences of case, width and white space."""
-    return re.sub(r"\s+", " ", unicodedata.normalize("NFKC", text).casefold()).strip()

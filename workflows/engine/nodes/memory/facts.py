@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from workflows.engine.errors import EngineFault
@@ -101,9 +102,10 @@ async def decide_facts(
     try:
         known_facts = proposal.known_facts[:MAX_KNOWN]
         ids = {f"k{number}": fact for number, fact in enumerate(known_facts, start=1)}
+        turns, time = await _list_turns(ctx), _tell_time(ctx)
         reply, usage = await ask_model(
             model,
-            await _build_messages(message, answer, ids, ctx),
+            _build_messages(message, answer, ids, turns, time, ctx),
             ctx,
             subject=message,
             task=FACTS_TASK,
@@ -113,10 +115,13 @@ async def decide_facts(
     except (EngineFault, ValueError) as fault:
         log.warning("facts_without_model", exc_info=fault, extra={"node": ctx.node_id})
         return accept_proposal(proposal, usage)
+    earlier = [time, *(text for turn in turns for text in turn.values())]
     checked, dropped = check_operations(
-        operations, message, {name: fact.id for name, fact in ids.items()},
+        operations,
+        {name: fact.id for name, fact in ids.items()},
+        partial(proposal.find_fault, earlier=earlier),
         may_forget=proposal.asks_to_forget,
-    )  # fmt: skip
+    )
     return Decision(checked, BY_MODEL, dropped, usage)
 
 
@@ -129,34 +134,42 @@ def accept_proposal(proposal: FactProposal, usage: Usage | None = None) -> Decis
     return Decision(operations, proposal.method, usage=usage)
 
 
-async def _build_messages(
-    message: str, answer: str, known_facts: Mapping[str, KnownFact], ctx: NodeContext
+def _build_messages(
+    message: str,
+    answer: str,
+    known_facts: Mapping[str, KnownFact],
+    turns: Sequence[Mapping[str, str]],
+    time: str,
+    ctx: NodeContext,
 ) -> list[Message]:
     turn: dict[str, Json] = {"message": message[:MAX_TEXT_LENGTH]}
     if answer.strip():
         turn["answer"] = answer[:MAX_TEXT_LENGTH]
-    if turns := await _list_turns(ctx):
-        turn["turns"] = turns
+    if turns:
+        turn["turns"] = [dict(each) for each in turns]
     if known_facts:
         turn["known"] = [{"id": name, "text": fact.text} for name, fact in known_facts.items()]
     if speaker := ctx.pool.get_or_none(("sys", "user_id")):
         turn["speaker"] = speaker
-    if ctx.ports.clock is not None:
-        turn["time"] = ctx.ports.clock.now().isoformat(timespec="minutes")
+    turn["time"] = time
     return [
         Message("system", _INSTRUCTIONS["zh" if is_chinese(message) else "en"]),
         Message("user", to_json(turn)),
     ]
 
 
-async def _list_turns(ctx: NodeContext) -> list[Json]:
+def _tell_time(ctx: NodeContext) -> str:
+    return ctx.ports.clock.now().isoformat(timespec="minutes")
+
+
+async def _list_turns(ctx: NodeContext) -> list[dict[str, str]]:
     """Return the last messages of the conversation before this one, oldest first.
 
     Untrusted answers are left out: the model writes facts about the person in its own words, which could be theirs.
     """
     if ctx.ports.history is None:
         return []
-    turns: list[Json] = []
+    turns: list[dict[str, str]] = []
     for turn in await ctx.ports.history.list_turns(limit=MAX_TURNS):
         messages = {"person": turn.query[:MAX_TURN_LENGTH]}
         if not turn.is_untrusted and ANSWERS not in ctx.untrusted:

@@ -16,6 +16,7 @@ from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.content_marks.untrusted import (
     WEB,
+    has_untrusted_source,
     is_influenced,
     is_untrusted_memory,
     needs_scope_review,
@@ -248,7 +249,9 @@ async def _store_facts(
     """Do to memory what the message says: store its facts, end what no longer holds, forget what it asks to forget."""
     message = as_text(ctx.pool.require(config.value_selector))
     selector = config.answer_selector
-    answer = as_text(ctx.pool.get_or_none(selector)) if selector else ""
+    # An untrusted answer is left out: a model that reads it writes facts in its own words, which could be those.
+    is_readable = selector and not has_untrusted_source([selector], ctx.untrusted)
+    answer = as_text(ctx.pool.get_or_none(selector)) if selector and is_readable else ""
     ctx.record_inputs({"scope": config.scope, "metadata": metadata, "message": message})
     memory = get_learning(ctx, config.scope)  # before the model is paid for
     step: dict[str, Any] = {"scope": config.scope, "identity": ctx.identity, "origin": ctx.origin}
