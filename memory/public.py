@@ -17,7 +17,7 @@ from memory.logic.ports import AskModel
 from memory.models import Change
 from memory.naming import ChoosableKnowledgeBase, list_choosable_knowledge_bases
 from memory.personal import PersonalEntry, format_value, load_personal_entries
-from memory.plugins import make_provider, make_temporary_memory
+from memory.plugins import make_provider, make_temporary_memory, select_relevant
 from memory.provenance import Provenance, load_provenance
 from memory.providers.base import MemoryProvider
 from memory.selectors import has_undone_forgetting
@@ -148,6 +148,7 @@ __all__ = [
     "save_run_metadata",
     "search_all_pages",
     "search_rows",
+    "select_relevant",
     "set_learning_rule",
     "summarize_curation",
     "try_embedding_model",

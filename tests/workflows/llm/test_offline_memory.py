@@ -155,3 +155,41 @@ def test_words_that_and_joins_are_no_two_questions() -> None:
     answer = build_answer(ask("How do bread and butter taste?", *HITS))
 
     assert answer.startswith(PHRASES["en"]["closest"])
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "language"),
+    [
+        ("¿Cuál es la capital de Francia?", "Toby murió la semana pasada.", "en"),
+        ("How do I delete a file in Linux?", "Delete the second line of this text: hello", "en"),
+        ("Wie hoch ist der Mont Blanc?", "Mein Onkel Rolf ist der Chef der Firma.", "en"),
+        ("法国的首都是哪里？", "我家的狗是上个月死的。", "zh"),
+    ],
+)
+def test_sentence_of_the_conversation_that_has_nothing_to_do_with_the_question_is_no_answer(
+    settings: Any, question: str, said: str, language: str
+) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+
+    answer = build_answer(ask(question, history=(("user", said), ("assistant", "OK."))))
+
+    assert answer == PHRASES[language]["unknown"] + LABELS[language]
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("¿Cómo se llamaba mi perro?", "Mi perro Toby murió la semana pasada."),
+        ("Wo arbeitet mein Onkel Rolf?", "Mein Onkel Rolf arbeitet bei der Post."),
+        ("What was the second item on my list?", "The second item on my list is rope."),
+        ("我的狗叫什么？", "我家的狗叫豆豆。"),
+    ],
+)
+def test_sentence_of_the_conversation_that_a_recall_would_find_is_quoted(
+    settings: Any, question: str, said: str
+) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+
+    answer = build_answer(ask(question, history=(("user", said), ("assistant", "OK."))))
+
+    assert said in answer

@@ -93,6 +93,8 @@ def collect_material(request: ModelRequest) -> Material:
         if message.role == "user"
         for sentence in split_sentences(split_memories(message.text)[0])
     ]
+    if kind is QuestionKind.QUESTION:
+        collector.leave_out_irrelevant([text for text, origin in texts if origin == HISTORY])
     is_current = kind is not QuestionKind.QUESTION or collector.leave_out_replaced(statements)
     for text, origin in texts:
         collector.add_text(text, origin)
@@ -108,6 +110,7 @@ class _Collector:
 
     def __init__(self, question: str) -> None:
         self.candidates: list[Candidate] = []
+        self._question = question
         self._seen = {_normalize(question)}
         self._newest: list[str] = []  # what the person said, and memory knows now
 
@@ -122,6 +125,15 @@ class _Collector:
                     )
                     if origin is None and memory.is_of_person and not memory.is_former:
                         self._newest.append(sentence)
+
+    def leave_out_irrelevant(self, texts: Sequence[str]) -> None:
+        """Leave out what the conversation says and a recall for the question wouldn't find in a memory."""
+        sentences = [part for text in texts for part in split_sentences(strip_own_words(text))]
+        if not sentences or not memory_app.is_on():
+            return
+        relevant = memory_app.select_relevant(self._question, dict.fromkeys(sentences))
+        if relevant is not None:
+            self._seen |= {_normalize(text) for text in sentences if text not in relevant}
 
     def leave_out_replaced(self, statements: Sequence[str]) -> bool:
         """Leave out what the person said and later replaced or had forgotten, wherever the conversation repeats it.
