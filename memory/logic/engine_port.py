@@ -27,6 +27,7 @@ from memory.logic.judgement.operations import (
     parse_operation,
 )
 from memory.logic.judgement.questions.question_recall import recall_for_question
+from memory.logic.judgement.wording.reading import PrecedingTurn, parse_turns
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase, parse_knowledge_bases
 from memory.logic.knowledge.page_queries import MetadataFilter, PageHit, PageQuery
 from memory.logic.knowledge.page_requests import MERGE, PageWriteResult
@@ -117,12 +118,21 @@ class EnginePort(ABC):
         return await self.run(lambda: self._select(step)._store(step, request))
 
     async def propose_facts(
-        self, *, scope: str, identity: Mapping[str, Json], origin: StepOrigin, message: str
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        message: str,
+        turns: Sequence[Mapping[str, Json]] = (),
     ) -> Proposal:
         """Propose, without a model, what a message does to memory, with the known facts that it may speak of."""
-        step, text = Step(scope, identity, origin), str(self._redact(message))
+        step = Step(scope, identity, origin)
+        text, preceding_turns = self._read_turn(message, turns)
         return await self.run(
-            lambda: self._select(step)._propose(step, judge_turn(self._find_judge(), text))
+            lambda: self._select(step)._propose(
+                step, judge_turn(self._find_judge(), text, preceding_turns)
+            )
         )
 
     async def learn(
@@ -150,21 +160,29 @@ class EnginePort(ABC):
         origin: StepOrigin,
         message: str,
         decide: Callable[[Proposal], Sequence[Mapping[str, Json]]],
+        turns: Sequence[Mapping[str, Json]] = (),
         metadata: Mapping[str, Json] | None = None,
         tier: str = "long_term",
         ttl_seconds: float | None = None,
     ) -> tuple[Proposal, list[LearnedChange]]:
         """Propose what a message does to memory, and perform the operations that ``decide`` makes of it, as ``learn`` does."""
-        step, text = Step(scope, identity, origin), str(self._redact(message))
+        step = Step(scope, identity, origin)
+        text, preceding_turns = self._read_turn(message, turns)
         request = LearnRequest((), self._redact(metadata or {}), tier, ttl_seconds)
 
         def learn() -> tuple[Proposal, list[LearnedChange]]:
-            turn = judge_turn(self._find_judge(), text)
+            turn = judge_turn(self._find_judge(), text, preceding_turns)
             return self._select(step)._learn_turn(
                 step, turn, request, lambda each: self._read_operations(decide(each))
             )
 
         return await self.run(learn)
+
+    def _read_turn(
+        self, message: str, turns: Sequence[Mapping[str, Json]]
+    ) -> tuple[str, tuple[PrecedingTurn, ...]]:
+        """Return the message and the turns before it, without secrets."""
+        return str(self._redact(message)), parse_turns([self._redact({**each}) for each in turns])
 
     def _read_operations(self, operations: Sequence[Mapping[str, Json]]) -> tuple[Operation, ...]:
         return tuple(parse_operation(self._redact({**each})) for each in operations)

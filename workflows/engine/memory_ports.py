@@ -201,9 +201,19 @@ class LearningPort(Protocol):
     """A memory that knows what a person's message changes in it."""
 
     async def propose_facts(
-        self, *, scope: str, identity: Mapping[str, Json], origin: Origin, message: str
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: Origin,
+        message: str,
+        turns: Sequence[Mapping[str, Json]] = (),
     ) -> FactProposal:
-        """Propose what the message does to memory, for a model that decides instead."""
+        """Propose what the message does to memory, for a model that decides instead.
+
+        ``turns`` are the latest ones before the message, the oldest first: what the ``person`` wrote and, unless it is
+        untrusted, what the ``assistant`` answered.
+        """
         ...
 
     async def learn(
@@ -231,6 +241,7 @@ class LearningPort(Protocol):
         origin: Origin,
         message: str,
         decide: Callable[[FactProposal], Sequence[Mapping[str, Json]]],
+        turns: Sequence[Mapping[str, Json]] = (),
         metadata: Mapping[str, Json] | None = None,
         tier: str = "long_term",
         ttl_seconds: float | None = None,

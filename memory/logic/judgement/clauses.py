@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
+from memory.logic.judgement.wording.quotations import remove_chat, remove_quotations
+
 
 MAX_SENTENCES: Final = 40  # of one message; who pastes a book tells nothing about themselves
 MAX_LENGTH: Final = (
@@ -115,8 +117,9 @@ _GREETING: Final = re.compile(
 
 
 def remove_foreign_text(text: str) -> str:
-    """Return the text without code, pasted mails, quoted lines and lines of a program: they aren't the person's own words."""
-    return _replace(text, (_CODE_BLOCK, _MAIL, _QUOTED_LINE, _CODE_LINE))
+    """Return the text without code, pasted mails and chats, quotations and lines of a program: the person's own words."""
+    plain = _replace(text, (_CODE_BLOCK, _MAIL, _QUOTED_LINE, _CODE_LINE))
+    return remove_quotations(remove_chat(plain))
 
 
 def remove_code(text: str) -> str:

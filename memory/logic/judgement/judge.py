@@ -2,13 +2,14 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from memory.core.records import Json
 from memory.logic.judgement import rules
 from memory.logic.judgement.evidence import Evidence
 from memory.logic.judgement.forgetting import list_candidates, select_meant
+from memory.logic.judgement.labels import Kind
 from memory.logic.judgement.likeness import JudgedFact, compute_cosine
 from memory.logic.judgement.operations import (
     NOTHING_RELATED,
@@ -29,10 +30,17 @@ from memory.logic.judgement.turns import (
     MIN_OF_SPEAKER,
     Clause,
     Encode,
+    asks_for_value,
     judge_message,
     judge_splits,
     judge_texts,
 )
+from memory.logic.judgement.wording.answers import (
+    build_statement,
+    find_question,
+    is_short_answer,
+)
+from memory.logic.judgement.wording.reading import PrecedingTurn
 
 
 MAX_CACHED: Final = 4_096  # clauses: 3 KB each
@@ -73,11 +81,29 @@ class Judge:
         self._encode, self._probes = encode, probes
         self._clauses: OrderedDict[str, Clause] = OrderedDict()
 
-    def judge_message(self, message: str) -> list[Clause]:
-        """Judge what the message says. What is stored of it begins with a capital letter, and needn't be judged again for that."""
-        clauses = judge_message(message, self.judge_texts)
+    def judge_message(self, message: str, turns: Sequence[PrecedingTurn] = ()) -> list[Clause]:
+        """Judge what the message says after the turns before it.
+
+        What is stored of it begins with a capital letter, and needn't be judged again for that.
+        """
+        clauses = judge_message(message, self.judge_texts, turns) or self._judge_answer(
+            message, turns
+        )
         self._clauses.update((clause.text, clause) for clause in clauses)
         return clauses
+
+    def _judge_answer(self, message: str, turns: Sequence[PrecedingTurn]) -> list[Clause]:
+        """Judge what states nothing by itself as the answer to the question with which the last turn ended."""
+        question = find_question(turns[-1].assistant) if turns else ""
+        if not question or not is_short_answer(message):
+            return []
+        asked, answer = self.judge_texts([question, message.strip()])
+        if not asks_for_value(asked, answer):
+            return []
+        statement = build_statement(asked.attribute, question, message)
+        return [
+            replace(c, kind=Kind.FACT) for c in self.judge_texts([statement] if statement else [])
+        ]
 
     def judge_texts(self, texts: Sequence[str]) -> list[Clause]:
         """Judge each text as one clause; texts that were judged lately aren't judged again."""
@@ -148,6 +174,7 @@ class Turn:
     message: str
     judge: Judge | None
     clauses: Sequence[Clause] = ()
+    preceding_turns: Sequence[PrecedingTurn] = ()
 
     @property
     def may_concern_known(self) -> bool:
@@ -161,7 +188,7 @@ class Turn:
         """
         if self.judge is None:
             own_facts = [fact for fact in related.facts if not fact.is_of_other]
-            statements = rules.list_statements(self.message)
+            statements = rules.list_statements(self.message, self.preceding_turns)
             operations = [Operation(Action.ADD, text, evidence=text) for text in statements]
             method, asks_to_forget = BY_RULES, rules.asks_to_forget(self.message)
         else:
@@ -174,5 +201,5 @@ class Turn:
         return Proposal(tuple(operations), prompt_facts, method, asks_to_forget, evidence)
 
 
-def judge_turn(judge: Judge | None, message: str) -> Turn:
-    return Turn(message, judge, judge.judge_message(message) if judge else ())
+def judge_turn(judge: Judge | None, message: str, turns: Sequence[PrecedingTurn] = ()) -> Turn:
+    return Turn(message, judge, judge.judge_message(message, turns) if judge else (), turns)

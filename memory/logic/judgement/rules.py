@@ -4,9 +4,10 @@ They know English and Chinese, and question marks in every language. Whatever th
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
-from memory.logic.judgement.clauses import MAX_LENGTH, remove_introduction, split_sentences
+from memory.logic.judgement.wording.reading import PrecedingTurn, is_redacted, read_sentences
 
 
 MAX_STATEMENTS: Final = 20
@@ -72,10 +73,10 @@ _WISH: Final = re.compile(
 _WORDS: Final = re.compile(r"[^\W_]+")
 
 
-def list_statements(message: str) -> list[str]:
+def list_statements(message: str, turns: Sequence[PrecedingTurn] = ()) -> list[str]:
     """Return the sentences that may be worth keeping, each once."""
-    sentences = (remove_introduction(sentence) for sentence in split_sentences(message))
-    statements = [s for s in dict.fromkeys(sentences) if len(s) <= MAX_LENGTH and is_statement(s)]
+    sentences = dict.fromkeys(read_sentences(message, turns))
+    statements = [s for s in sentences if is_statement(s) and not is_redacted(s)]
     return statements[:MAX_STATEMENTS]
 
 

@@ -7,13 +7,10 @@ from typing import Final
 import numpy as np
 
 from memory.logic.judgement.clauses import (
-    MAX_LENGTH,
     begins_with_verb,
     list_splits,
     names_speaker,
-    remove_introduction,
     repeat_subject,
-    split_sentences,
 )
 from memory.logic.judgement.labels import (
     ASKING,
@@ -33,6 +30,8 @@ from memory.logic.judgement.rules import (
     asks_to_forget,
     is_wish_to_forget,
 )
+from memory.logic.judgement.wording.reading import PrecedingTurn, is_redacted, read_sentences
+from memory.logic.judgement.wording.subjects import limit_share_of_speaker
 
 
 # Probabilities. They come from the table that `python -m bench.judgement` prints, and favour keeping what was said.
@@ -41,6 +40,11 @@ MIN_CLAUSE: Final = 0.4  # of each part, for a sentence to be split
 MIN_OF_SPEAKER: Final = 0.5  # that a clause is about the speaker
 MIN_FORGET: Final = 0.5
 MIN_FORGET_WORD: Final = 0.2  # … in a clause with a word for it
+# Of a question of the assistant: that it is about the person, and about one topic.
+MIN_ASKED_SPEAKER: Final = 0.6
+MIN_ASKED_TOPIC: Final = 0.75
+MIN_POSSIBLE_TOPIC: Final = 0.5
+NO_ANSWER: Final = ASKING | {Kind.GREETING, Kind.THANKS, Kind.REACTION, Kind.CONFUSION, Kind.CODE}
 
 _END_MARKS: Final = ".!。！"
 
@@ -92,14 +96,15 @@ def judge_texts(texts: Sequence[str], encode: Encode, probes: Probes) -> list[Cl
     ]
 
 
-def judge_message(message: str, judge_all: JudgeAll) -> list[Clause]:
+def judge_message(
+    message: str, judge_all: JudgeAll, turns: Sequence[PrecedingTurn] = ()
+) -> list[Clause]:
     """Return what the message says, in its own words: a clause for each fact, and for each wish to forget something.
 
     A sentence is split where all parts are facts by themselves. Of a sentence that asks, the clauses beside the question
-    that are facts are kept.
+    that are facts are kept. ``turns`` are those before the message, which say whom "she" means, and what is corrected.
     """
-    sentences = [remove_introduction(text) for text in split_sentences(message)]
-    sentences = [text for text in sentences if len(text) <= MAX_LENGTH]
+    sentences = read_sentences(message, turns)
     splits_by_sentence = {
         text: [_end_alike(split, text) for split in list_splits(text)] for text in sentences
     }
@@ -112,7 +117,8 @@ def judge_message(message: str, judge_all: JudgeAll) -> list[Clause]:
     for sentence, splits in splits_by_sentence.items():
         judged_splits = [_judge_parts(split, clauses_by_text) for split in splits]
         for clause in _choose_clauses(clauses_by_text[sentence], judged_splits):
-            clauses.setdefault(clause.text, clause)
+            if clause.is_forget or not is_redacted(clause.text):
+                clauses.setdefault(clause.text, clause)
     return [*clauses.values()]
 
 
@@ -156,10 +162,26 @@ def _choose_clauses(sentence: Clause, splits: Sequence[Sequence[Clause]]) -> lis
     # "Translate: my name is Tom" tells nothing about the speaker.
     if any(split[0].kind is Kind.REQUEST for split in splits):
         return []
+    if is_redacted(sentence.text):
+        finest_split = next(iter(sort_finest_first(splits)), ())
+        return [part for part in map(capitalize, finest_split) if _is_good(part)]
     if sentence.is_stored:
         good_split = next(filter(can_stand_apart, sort_finest_first(splits)), None)
         return [*map(capitalize, good_split)] if good_split else [sentence]
     return [part for part in _list_before_question(splits) if _is_good(part)]
+
+
+def asks_for_value(question: Clause, answer: Clause) -> bool:
+    """Return whether the question asks the person for something of theirs, to which the other clause may be the answer.
+
+    The answer states nothing by itself. Its attribute tells what the question means where the question isn't clear.
+    """
+    is_asked = question.kind is Kind.QUESTION and question.is_of_speaker >= MIN_ASKED_SPEAKER
+    topic = float(question.topics.max())
+    is_clear = topic >= MIN_ASKED_TOPIC or (
+        topic >= MIN_POSSIBLE_TOPIC and answer.attribute is question.attribute
+    )
+    return is_asked and is_clear and answer.kind not in NO_ANSWER
 
 
 def sort_finest_first(splits: Sequence[Sequence[Clause]]) -> list[Sequence[Clause]]:
@@ -226,7 +248,7 @@ def _build_clause(text: str, shares: Mapping[str, Mapping[str, float]], vector: 
     return Clause(
         text, kind, certainty, Attribute(_get_best(attributes)),
         np.array(topics, dtype=np.float32),
-        shares["about"][About.SELF], changes[Change.CHANGED], changes[Change.ENDED], changes[Change.PAST],
+        limit_share_of_speaker(text, shares["about"][About.SELF]), changes[Change.CHANGED], changes[Change.ENDED], changes[Change.PAST],
         shares["concern"][Concern.PERSON], shares["time"][AskedTime.FORMER], shares["wish"][Wish.LATEST],
         (vector / max(float(np.linalg.norm(vector)), 1e-6)).astype(np.float32),
     )  # fmt: skip

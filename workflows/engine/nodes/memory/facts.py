@@ -87,7 +87,12 @@ class Decision:
 
 
 async def decide_facts(
-    message: str, answer: str, proposal: FactProposal, model: HelperModel | None, ctx: NodeContext
+    message: str,
+    answer: str,
+    proposal: FactProposal,
+    model: HelperModel | None,
+    turns: Sequence[Mapping[str, str]],
+    ctx: NodeContext,
 ) -> Decision:
     """Return what the message does to memory.
 
@@ -102,7 +107,7 @@ async def decide_facts(
     try:
         known_facts = proposal.known_facts[:MAX_KNOWN]
         ids = {f"k{number}": fact for number, fact in enumerate(known_facts, start=1)}
-        turns, time = await _list_turns(ctx), _tell_time(ctx)
+        time = _tell_time(ctx)
         reply, usage = await ask_model(
             model,
             _build_messages(message, answer, ids, turns, time, ctx),
@@ -162,7 +167,7 @@ def _tell_time(ctx: NodeContext) -> str:
     return ctx.ports.clock.now().isoformat(timespec="minutes")
 
 
-async def _list_turns(ctx: NodeContext) -> list[dict[str, str]]:
+async def list_turns(ctx: NodeContext) -> list[dict[str, str]]:
     """Return the last messages of the conversation before this one, oldest first.
 
     Untrusted answers are left out: the model writes facts about the person in its own words, which could be theirs.

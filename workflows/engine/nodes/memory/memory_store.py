@@ -28,7 +28,12 @@ from workflows.engine.memory_ports import FactOperation, LearnedFact
 from workflows.engine.model_records import USAGE, describe_usage
 from workflows.engine.nodes.memory.entry_keys import build_key
 from workflows.engine.nodes.memory.fact_operations import ADD, ASK, END, FORGET
-from workflows.engine.nodes.memory.facts import Decision, accept_proposal, decide_facts
+from workflows.engine.nodes.memory.facts import (
+    Decision,
+    accept_proposal,
+    decide_facts,
+    list_turns,
+)
 from workflows.engine.nodes.memory.memory_access import (
     SCOPE_FIELD,
     TRUSTS_OUTSIDE_FIELD,
@@ -263,17 +268,19 @@ async def _store_facts(
     model = config.model or HelperModel()
     decider = model if await has_model(model, ctx) else None
     refused: list[Outcome] = []
+    turns = await list_turns(ctx)
     if decider is None and not await _find_secret(message, metadata, ctx):
         proposal, changes = await memory.learn_message(
             **step,
             **content,
             message=message,
+            turns=turns,
             decide=lambda each: [asdict(o) for o in limit(accept_proposal(each).operations)],
         )
         decision = accept_proposal(proposal)
     else:
-        proposal = await memory.propose_facts(**step, message=message)
-        decision = await decide_facts(message, answer, proposal, decider, ctx)
+        proposal = await memory.propose_facts(**step, message=message, turns=turns)
+        decision = await decide_facts(message, answer, proposal, decider, turns, ctx)
         operations, refused = await _refuse_secrets(
             limit(decision.operations), metadata, config, ctx
         )
