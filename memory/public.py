@@ -45,6 +45,7 @@ from memory.services.entries.hold_again import hold_again
 from memory.services.entries.listing import list_entries
 from memory.services.entries.remember import remember
 from memory.services.entries.run_notes import clear_run_notes, get_run_metadata, save_run_metadata
+from memory.services.entries.with_former import forget_with_former, restore_with_former
 from memory.services.gateway.caller import CallOrigin, MemoryCaller, list_reachable
 from memory.services.gateway.engine_port import RunMemory
 from memory.services.gateway.gateway import lock_namespaces
@@ -108,6 +109,7 @@ __all__ = [
     "find_kind",
     "forget",
     "forget_many",
+    "forget_with_former",
     "format_value",
     "get_effective_limits",
     "get_knowledge_base",
@@ -144,6 +146,7 @@ __all__ = [
     "remember",
     "resolve_namespace",
     "restore",
+    "restore_with_former",
     "retry_curation",
     "save_run_metadata",
     "search_all_pages",

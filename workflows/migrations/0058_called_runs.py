@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("workflows", "0056_reserved_steps")]
+    dependencies = [("workflows", "0057_people_of_pins")]
 
     operations = [
         migrations.AddField(

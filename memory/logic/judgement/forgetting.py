@@ -1,26 +1,25 @@
-"""Decide what a wish to forget means: what was stored last, facts that are known, or nothing."""
+"""Decide what a wish to forget means: what was stored last, facts that are known, all of them, or nothing."""
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from memory.logic.judgement.likeness import (
-    MIN_TOPIC,
-    JudgedFact,
-    compare,
-    is_same_person,
-    list_words,
-)
-from memory.logic.judgement.operations import Action, KnownFact, Operation
+from memory.logic.judgement.likeness import JudgedFact, compare, compute_cosine
+from memory.logic.judgement.operations import Action, Operation
 from memory.logic.judgement.probes import Floats
 from memory.logic.judgement.turns import Clause
+from memory.logic.judgement.wishes.candidates import (
+    ALL,
+    MIN_POSSIBLE,
+    Candidate,
+    is_clear,
+    list_candidates,
+    list_evidence,
+    select_meant,
+)
+from memory.logic.judgement.wishes.parts import is_verb
 
 
-# Probabilities and cosines of centered vectors; `python -m bench.judgement` prints what they decide.
-MIN_SPEAKER_OF_WISH: Final = 0.5  # that a statement that is to be forgotten is about the speaker
-MIN_FORGOTTEN: Final = 0.25
-MIN_POSSIBLE: Final = 0.15  # … of what could be meant beside it, so that the person is asked
+# Probabilities and cosines; `python -m bench.judgement` prints what they decide.
 MIN_KIND_OF_ALL: Final = (
     0.25  # of a topic that "everything about my health" and a fact have in common
 )
@@ -29,60 +28,116 @@ MAX_TOPIC: Final = 0.5  # … of whose topics none is more probable, unless it i
 MIN_SURELY_LATEST: Final = 0.9
 MIN_PERHAPS_LATEST: Final = 0.3  # … so that the person is asked
 MAX_VAGUE_TOPIC: Final = 0.6
-MAX_BEHIND: Final = 0.15  # of a fact that is about as near to a wish to forget as the nearest one
-MIN_NUMBER: Final = 5  # digits of a number that says by itself what a fact is about
-
-# Who says one of these means each fact that is found.
-_ALL: Final = re.compile(
-    r"\b(?:all|everything|anything|every|both|alles|alle|beide\w*|tout\w*|tous|tod[oa]s?|tudo|tutt[oiae]|ambos|entramb[ie]|"
-    r"allemaal|wszystk\w+|все|всё|всего|обо всём|hepsi\w*|her şeyi?|bütün|كل)\b"
-    r"|全部|所有|一切|都忘|全て|すべて|모두|모든|전부|ทั้งหมด|ทุก",
-    re.IGNORECASE,
+MIN_FORMER: Final = 0.55  # that a wish means what stopped holding: "my old phone number"
+# Who asks one of these means whatever is known about them, and so does who asks something that near, in any language.
+EVERYTHING: Final = (
+    "Forget everything about me.",
+    "Erase everything you know about me.",
+    "Delete all my data.",
+    "Forget everything.",
+    "Oublie tout ce que tu sais de moi.",
+    "Tüm verilerimi sil.",
+    "刪除我的所有資料。",
+    "忘記你知道的關於我的一切。",
+    "나에 대해 아는 거 전부 잊어 줘.",
 )
-# A word with a capital letter within a sentence, and digits with what may stand between them.
-_NAME: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-z]\w{2,}")
-_NUMBER: Final = re.compile(r"\d[\d ()/.-]*\d")
+MIN_EVERYTHING: Final = 0.6
+MAX_TOPIC_OF_EVERYTHING: Final = 0.45  # "everything about my work" has a topic
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A wish to forget may mean this fact. One that isn't ``is_sure`` is only a second choice.
-
-    It ``is_of_kind`` if the wish names what the fact is about or a word of it, and not only something of the same topic.
-    """
-
-    id: str
-    text: str
-    nearness: float
-    is_sure: bool
-    is_of_kind: bool
+def means_everything(clause: Clause, examples: Sequence[Clause]) -> bool:
+    """Return whether a wish to forget means all that is known about the person. ``examples`` are the judged EVERYTHING."""
+    if clause.topics.max() > MAX_TOPIC_OF_EVERYTHING:
+        return False
+    if clause.latest >= MIN_LATEST and not ALL.search(clause.text):
+        return False
+    nearest = max(compute_cosine(clause.vector, example.vector) for example in examples)
+    return nearest >= MIN_EVERYTHING
 
 
 def decide_to_forget(
-    clause: Clause, known_facts: Sequence[JudgedFact], center: Floats, latest: Sequence[str]
-) -> Operation | None:
-    """Forget what is meant. If two things could be meant, the person is asked, and nothing is forgotten."""
-    if latest and _means_latest(clause):
-        return Operation(Action.FORGET, targets=tuple(latest), evidence=clause.text)
-    candidates = list_candidates(clause, known_facts, center)
-    if not candidates:
-        ask = _ask_about_possible(clause, known_facts, center)
-        return ask or _ask_about_latest(clause, latest)
-    selection = select_meant(clause, candidates)
-    first = selection[0].text
-    is_clear = bool(_ALL.search(clause.text)) or all(
-        shares_value(clause.text, first, fact.text) for fact in selection[1:]
+    clause: Clause,
+    known_facts: Sequence[JudgedFact],
+    center: Floats,
+    latest: Sequence[str],
+    everything: Sequence[str] = (),
+) -> list[Operation]:
+    """Forget what is meant. If two things could be meant, or everything is, the person is asked, and nothing is forgotten."""
+    if clause.means_everything:
+        targets = tuple(everything) or tuple(judgement.fact.id for judgement in known_facts)
+        return [Operation(Action.ASK, targets=targets, evidence=clause.text)] if targets else []
+    if latest and means_latest(clause):
+        return [Operation(Action.FORGET, targets=tuple(latest), evidence=clause.text)]
+    if operations := _decide_each_part(clause, known_facts, center):
+        return operations
+    operation = (
+        _decide_by_candidates(clause, known_facts, center)
+        or _ask_about_possible(clause, known_facts, center)
+        or _ask_about_latest(clause, latest)
     )
-    action = Action.FORGET if is_clear else Action.ASK
-    facts = [judgement.fact for judgement in known_facts]
-    evidence = list_evidence(selection, facts) if is_clear else []
-    targets = (*(fact.id for fact in selection), *(fact.id for fact in evidence))
-    return Operation(action, targets=targets, evidence=clause.text)
+    return [operation] if operation else []
 
 
-def _means_latest(clause: Clause) -> bool:
+def means_latest(clause: Clause) -> bool:
     is_vague = clause.topics.max() <= MAX_TOPIC
     return clause.latest >= (MIN_LATEST if is_vague else MIN_SURELY_LATEST)
+
+
+def _decide_each_part(
+    clause: Clause, known_facts: Sequence[JudgedFact], center: Floats
+) -> list[Operation]:
+    """Decide about each thing that the wish names, if each is known: "my phone number and my address".
+
+    What is to be forgotten is one operation, so that what an entry says beside all of it is kept.
+    """
+    for parts in clause.parts:
+        named = parts[1:] if is_verb(parts[0].text) else parts
+        operations = [_decide_by_candidates(part, known_facts, center) for part in named]
+        if all(operations):
+            return [*_join([operation for operation in operations if operation], clause.text)]
+    return []
+
+
+def _join(operations: Sequence[Operation], evidence: str) -> Iterator[Operation]:
+    """Yield one operation that forgets, and one that asks about the rest."""
+    gone: tuple[str, ...] = ()
+    for action in (Action.FORGET, Action.ASK):
+        ids = (target for each in operations if each.action is action for target in each.targets)
+        targets = tuple(target for target in dict.fromkeys(ids) if target not in gone)
+        if targets:
+            yield Operation(action, targets=targets, evidence=evidence)
+        gone = targets
+
+
+def _decide_by_candidates(
+    clause: Clause, known_facts: Sequence[JudgedFact], center: Floats
+) -> Operation | None:
+    """Forget the facts that are likely, with what they were before, or ask about them."""
+    current = [judgement for judgement in known_facts if not judgement.fact.is_former]
+    former = [judgement for judgement in known_facts if judgement.fact.is_former]
+    former_candidates = list_candidates(clause, former, center)
+    is_about_former = clause.former >= MIN_FORMER and bool(former_candidates)
+    candidates = [] if is_about_former else list_candidates(clause, current, center)
+    selection = [*select_meant(clause, candidates or former_candidates)]
+    if not selection:
+        return None
+    if not is_clear(clause, selection):
+        ids = tuple(fact.id for fact in selection)
+        return Operation(Action.ASK, targets=ids, evidence=clause.text)
+    if candidates:
+        selection += _select_history(selection, former_candidates)
+    facts = [judgement.fact for judgement in (former if is_about_former else known_facts)]
+    evidence = list_evidence(selection, facts)
+    targets = (*(fact.id for fact in selection), *(fact.id for fact in evidence))
+    return Operation(Action.FORGET, targets=targets, evidence=clause.text)
+
+
+def _select_history(
+    selection: Sequence[Candidate], former_candidates: Sequence[Candidate]
+) -> list[Candidate]:
+    """Return the former facts that say what the selected ones were before."""
+    histories = {fact.history for fact in selection if fact.history}
+    return [fact for fact in former_candidates if fact.history in histories]
 
 
 def _ask_about_latest(clause: Clause, latest: Sequence[str]) -> Operation | None:
@@ -97,7 +152,7 @@ def _ask_about_possible(
     clause: Clause, known_facts: Sequence[JudgedFact], center: Floats
 ) -> Operation | None:
     """Ask about what the wish may mean if nothing is likely: facts with a word of it, or all of its kind if it says "all"."""
-    is_about_all = _ALL.search(clause.text) is not None
+    is_about_all = ALL.search(clause.text) is not None
     targets = []
     for judgement in known_facts:
         likeness = compare(clause, judgement.clause, center)
@@ -109,78 +164,3 @@ def _ask_about_possible(
     if not targets:
         return None
     return Operation(Action.ASK, targets=tuple(targets), evidence=clause.text)
-
-
-def list_candidates(
-    clause: Clause, known_facts: Sequence[JudgedFact], center: Floats
-) -> list[Candidate]:
-    """Return the known facts that a wish to forget may mean, the nearest first."""
-    candidates = []
-    for judgement in known_facts:
-        likeness = compare(clause, judgement.clause, center)
-        is_same_topic = likeness.topic_share >= MIN_TOPIC
-        is_same = is_same_topic and is_same_person(
-            clause, judgement.clause, likeness, MIN_SPEAKER_OF_WISH
-        )
-        is_near = likeness.nearness >= MIN_POSSIBLE and (is_same or likeness.has_word)
-        is_only_one = is_same and likeness.is_single
-        if is_near or is_only_one:
-            is_sure = likeness.nearness >= MIN_FORGOTTEN or is_only_one
-            fact = judgement.fact
-            is_same_kind = judgement.clause.attribute is clause.attribute
-            is_of_kind = is_same_kind or likeness.has_word
-            candidates.append(
-                Candidate(fact.id, fact.text, likeness.nearness, is_sure, is_of_kind=is_of_kind)
-            )
-    candidates.sort(key=lambda fact: (-fact.nearness, fact.id))
-    return candidates if any(fact.is_sure for fact in candidates) else []
-
-
-def select_meant(clause: Clause, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-    """Return all candidates that are likely if the wish says so, and else those that are meant.
-
-    "Everything about my allergies" isn't what is remotely like one, such as another thing of health.
-    """
-    if candidates and not _ALL.search(clause.text):
-        return choose_candidates(clause, candidates)
-    return [candidate for candidate in candidates if candidate.is_sure or candidate.is_of_kind]
-
-
-def choose_candidates(clause: Clause, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the facts that are meant: those about as near as the nearest, and others that say the same.
-
-    Of facts that are equally near, those with most of the words of the wish are meant: "my sister Anna".
-    """
-    words = list_words(clause.text)
-    nearest = [fact for fact in candidates if fact.nearness >= candidates[0].nearness - MAX_BEHIND]
-    word_counts = {fact.id: len(words & list_words(fact.text)) for fact in nearest}
-    most = max(word_counts.values())
-    selection = [fact for fact in nearest if word_counts[fact.id] == most]
-    first = selection[0].text
-    equals = [fact for fact in candidates if shares_value(clause.text, first, fact.text)]
-    return [*selection, *(fact for fact in equals if fact not in selection)]
-
-
-def list_evidence(
-    selection: Sequence[Candidate], known_facts: Sequence[KnownFact]
-) -> list[KnownFact]:
-    """Return the other facts that have a long number of the selected ones, such as a phone number in other words."""
-    numbers = frozenset(number for fact in selection for number in _list_numbers(fact.text))
-    ids = {fact.id for fact in selection}
-    return [
-        f for f in known_facts if f.id not in ids and not numbers.isdisjoint(_list_numbers(f.text))
-    ]
-
-
-def shares_value(wish: str, text: str, other: str) -> bool:
-    """Return whether both texts have a name or a long number in common that the wish doesn't have."""
-    return not (_list_values(text) & _list_values(other)) <= _list_values(wish)
-
-
-def _list_values(text: str) -> frozenset[str]:
-    return frozenset([*_NAME.findall(text), *_list_numbers(text)])
-
-
-def _list_numbers(text: str) -> frozenset[str]:
-    numbers = (re.sub(r"\D", "", match) for match in _NUMBER.findall(text))
-    return frozenset(number for number in numbers if len(number) >= MIN_NUMBER)

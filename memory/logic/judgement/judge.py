@@ -8,7 +8,7 @@ from typing import Final
 from memory.core.records import Json
 from memory.logic.judgement import rules
 from memory.logic.judgement.evidence import Evidence
-from memory.logic.judgement.forgetting import list_candidates, select_meant
+from memory.logic.judgement.forgetting import EVERYTHING, means_everything
 from memory.logic.judgement.labels import Kind
 from memory.logic.judgement.likeness import JudgedFact, compute_cosine
 from memory.logic.judgement.operations import (
@@ -35,6 +35,8 @@ from memory.logic.judgement.turns import (
     judge_splits,
     judge_texts,
 )
+from memory.logic.judgement.wishes.candidates import list_candidates, select_meant
+from memory.logic.judgement.wishes.parts import list_wish_splits
 from memory.logic.judgement.wording.answers import (
     build_statement,
     find_question,
@@ -86,9 +88,8 @@ class Judge:
 
         What is stored of it begins with a capital letter, and needn't be judged again for that.
         """
-        clauses = judge_message(message, self.judge_texts, turns) or self._judge_answer(
-            message, turns
-        )
+        judged = judge_message(message, self.judge_texts, turns)
+        clauses = [*map(self._read_wish, judged or self._judge_answer(message, turns))]
         self._clauses.update((clause.text, clause) for clause in clauses)
         return clauses
 
@@ -121,6 +122,14 @@ class Judge:
         center = self._probes.center
         return compute_cosine(first.vector - center, second.vector - center)
 
+    def _read_wish(self, clause: Clause) -> Clause:
+        """Return the clause and, if it is a wish to forget, what it names, or that it means everything."""
+        if not clause.is_forget:
+            return clause
+        parts = tuple(self.judge_texts(split) for split in list_wish_splits(clause.text))
+        is_all = means_everything(clause, self.judge_texts(EVERYTHING))
+        return replace(clause, means_everything=is_all, parts=parts)
+
     def judge_splits(self, sentence: str) -> list[Sequence[Clause]]:
         return judge_splits(sentence, self.judge_texts)
 
@@ -132,11 +141,15 @@ class Judge:
         return [facts[int(candidate.id)] for candidate in selection]
 
     def decide(
-        self, clauses: Sequence[Clause], known_facts: Sequence[KnownFact], latest: Sequence[str]
+        self,
+        clauses: Sequence[Clause],
+        known_facts: Sequence[KnownFact],
+        latest: Sequence[str],
+        everything: Sequence[str] = (),
     ) -> list[Operation]:
         is_compared = any(map(may_concern_known, clauses))
         judgements = self._judge_comparable(known_facts) if is_compared else []
-        return decide_operations(clauses, judgements, self._probes.center, latest)
+        return decide_operations(clauses, judgements, self._probes.center, latest, everything)
 
     def find_contradicting(self, text: str, known_facts: Sequence[KnownFact]) -> list[str]:
         """Return the ids of the known facts that can't be so at the same time as the text."""
@@ -194,9 +207,11 @@ class Turn:
         else:
             self.judge.judge_texts(related.compared_texts)
             own_facts = self.judge.select_comparable(related.facts)
-            operations = self.judge.decide(self.clauses, related.facts, related.latest)
+            operations = self.judge.decide(
+                self.clauses, related.facts, related.latest, related.everything
+            )
             method, asks_to_forget = BY_MEANING, any(clause.is_forget for clause in self.clauses)
-        prompt_facts = tuple(fact for fact in own_facts if fact.may_enter_prompts)
+        prompt_facts = tuple(f for f in own_facts if f.may_enter_prompts and not f.is_former)
         evidence = Evidence(self.message, self.judge, prompt_facts)
         return Proposal(tuple(operations), prompt_facts, method, asks_to_forget, evidence)
 

@@ -20,6 +20,7 @@ from memory.logic.entries.ingress import get_origin, screen_params
 from memory.logic.entries.known_statements import find_known_entry
 from memory.logic.entries.origins import get_untrusted_origin
 from memory.logic.entries.texts import list_texts
+from memory.logic.judgement.forgetting import means_latest
 from memory.logic.judgement.judge import Judge, Proposal, Turn
 from memory.logic.judgement.labels import About, Kind
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
@@ -144,6 +145,7 @@ class Learner(ABC):
         rest = list_remaining(self.judge, operation.evidence, targets, self.now())
         if rest is None:
             return LearnedChange(Action.ASK, choices=tuple(targets))
+        targets = self._add_former(targets, operation.evidence, is_whole=not rest)
         forgotten = self._delete(targets) if targets else ()
         remaining = tuple(map(self._keep, rest))
         return LearnedChange(operation.action, forgotten=tuple(forgotten), remaining=remaining)
@@ -159,6 +161,27 @@ class Learner(ABC):
         if not get_untrusted_origin(self.request.metadata):
             return targets
         return [target for target in targets if get_untrusted_origin(target.metadata)]
+
+    def _add_former(
+        self, targets: list[MemoryEntry], wish: str, *, is_whole: bool
+    ) -> list[MemoryEntry]:
+        """Return the entries with those whose place they took, so that a former phone number isn't found, either.
+
+        Who takes back what was said last says nothing about what was so before. If the wish means a part of the entries,
+        it is compared with the former ones.
+        """
+        if not any(target.replaces for target in targets) or self._means_latest(wish):
+            return targets
+        ids = {target.id for target in targets}
+        former = [entry for entry in self._find_replaced(targets) if entry.id not in ids]
+        if self.judge is not None and not is_whole:
+            texts = self.judge.judge_texts([" ".join(list_texts(each.value)) for each in former])
+            meant = {clause.text for clause in self.judge.list_meant(wish, texts)}
+            former = [each for each in former if " ".join(list_texts(each.value)) in meant]
+        return [*targets, *former]
+
+    def _means_latest(self, wish: str) -> bool:
+        return self.judge is not None and means_latest(self.judge.judge_texts([wish])[0])
 
     def _add(self, operation: Operation, targets: list[MemoryEntry]) -> LearnedChange:
         try:
@@ -198,6 +221,10 @@ class Learner(ABC):
         """Return the entries that are in the namespace and not forgotten."""
 
     @abstractmethod
+    def _find_replaced(self, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+        """Return the entries whose place these took, and those before them, as far as they aren't forgotten."""
+
+    @abstractmethod
     def _store(self, key: str, content: Mapping[str, Any]) -> tuple[MemoryEntry, bool]:
         """Store a fact unless it is known, and return its entry, and whether it is new. May raise NotAdmitted."""
 
@@ -225,6 +252,16 @@ class StoreLearner(Learner):
     def _find(self, ids: Sequence[str]) -> list[MemoryEntry]:
         entries = self.store.recall(MemoryQuery(self.namespace, include_former=True))
         return [replace(entry, score=None, explain={}) for entry in entries if entry.id in ids]
+
+    def _find_replaced(self, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+        all_entries = self.store.recall(MemoryQuery(self.namespace, include_former=True))
+        replaced: dict[str, MemoryEntry] = {}
+        ids = {entry.id for entry in entries}
+        while ids:
+            level = {e.id: e for e in all_entries if e.replaced_by in ids and e.id not in replaced}
+            replaced |= level
+            ids = {*level}
+        return [replace(entry, score=None, explain={}) for entry in replaced.values()]
 
     def _store(self, key: str, content: Mapping[str, Any]) -> tuple[MemoryEntry, bool]:
         tier, ttl = parse_tier(self.request.tier), self.request.ttl_seconds

@@ -20,18 +20,20 @@ class Action(StrEnum):
 class KnownFact:
     """An entry that the turn may speak of. A model is shown it only if it ``may_enter_prompts``.
 
-    ``is_of_other`` says that somebody else told it a memory that people share: what it says of "me" is about them.
+    ``is_of_other`` says that somebody else told it a memory that people share: what it says of "me" is about them. What
+    ``is_former`` stopped holding, and is compared only with a wish to forget.
     """
 
     id: str
     text: str
     may_enter_prompts: bool = True
     is_of_other: bool = False
+    is_former: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedFacts:
-    """Lists what a turn may speak of: known facts, and the ids of what was stored last.
+    """Lists what a turn may speak of: known facts, the ids of what was stored last, and of all facts if the turn means these.
 
     ``compared_texts`` are those of further facts, which its statements are compared with when they are stored. ``entries``
     are the entries of all these, by id, as they were read.
@@ -39,6 +41,7 @@ class RelatedFacts:
 
     facts: Sequence[KnownFact] = ()
     latest: Sequence[str] = ()
+    everything: Sequence[str] = ()
     compared_texts: Sequence[str] = ()
     entries: Mapping[str, MemoryEntry] = field(default_factory=dict)
 

@@ -1,9 +1,12 @@
 """Find the known entries that a turn may speak of, in a store."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
+from memory.core.provider import utc_now
+from memory.core.recall.selection import is_former
 from memory.core.records import MemoryEntry, MemoryQuery, PromptUse
 from memory.logic.entries.texts import get_single_text, list_texts
 from memory.logic.judgement.operations import KnownFact, RelatedFacts
@@ -17,6 +20,7 @@ KIND: Final = "kind"
 ABOUT: Final = "about"
 MAX_RELATED: Final = 10  # by what the turn says, by what it is about, and of the newest
 MAX_LATEST: Final = 20
+MAX_EVERYTHING: Final = 1_000  # facts that a wish to forget all of them lists
 MAX_COMPARED: Final = 40  # the newest facts, which a statement may contradict
 MAX_COMPARED_LENGTH: Final = 300
 MAX_QUERY_LENGTH: Final = 2_000
@@ -32,22 +36,29 @@ def build_queries(namespace: str, message: str, clauses: Sequence[Clause]) -> li
     """Return the queries whose hits a turn is compared with. The first one needs the embedding of its text.
 
     The newest facts are for a turn without a word of what it changes, and for what it may contradict. If it asks to forget
-    something, the newest entries come last.
+    something, former facts are compared, too: a former phone number is one. The newest entries come last then.
     """
-    queries = [MemoryQuery(namespace, query_text=message[:MAX_QUERY_LENGTH], top_k=MAX_RELATED)]
+    is_forget = any(clause.is_forget for clause in clauses)
+    text = message[:MAX_QUERY_LENGTH]
+    queries = [MemoryQuery(namespace, query_text=text, top_k=MAX_RELATED, include_former=is_forget)]
     if attributes := sorted({str(clause.attribute) for clause in clauses}):
         condition = {ATTRIBUTE: {"$in": attributes}}
-        queries.append(MemoryQuery(namespace, filter=condition, top_k=MAX_RELATED))
+        queries.append(
+            MemoryQuery(namespace, filter=condition, top_k=MAX_RELATED, include_former=is_forget)
+        )
     queries.append(build_fact_query(namespace, clauses))
-    if any(clause.is_forget for clause in clauses):
+    if is_forget:
         queries.append(MemoryQuery(namespace, top_k=MAX_LATEST))
     return queries
 
 
 def build_fact_query(namespace: str, clauses: Sequence[Clause]) -> MemoryQuery:
-    """Return the query for the newest facts: more of them if a clause may contradict one."""
-    count = MAX_COMPARED if any(map(may_contradict, clauses)) else MAX_RELATED
-    return MemoryQuery(namespace, filter={"category": "fact"}, top_k=count)
+    """Return the query for the newest facts: more of them if a clause may contradict one, and all if it asks to forget them."""
+    facts = MemoryQuery(namespace, filter={"category": "fact"})
+    if any(clause.means_everything for clause in clauses):
+        return replace(facts, top_k=MAX_EVERYTHING, include_former=True)
+    may_contradict_one = any(map(may_contradict, clauses))
+    return replace(facts, top_k=MAX_COMPARED if may_contradict_one else MAX_RELATED)
 
 
 def find_of_nobody_else(entries: Sequence[MemoryEntry]) -> frozenset[str]:
@@ -67,7 +78,20 @@ def find_related(
     is_forget = any(clause.is_forget for clause in clauses)
     latest = _list_latest(results.pop(), find_of_others) if is_forget else []
     facts = _collect_facts(chain(*(hits[:MAX_RELATED] for hits in results)), find_of_others)
-    return RelatedFacts(facts, latest, list_compared_texts(results[-1], clauses), entries)
+    everything = _list_everything(results[-1], clauses, find_of_others)
+    compared_texts = list_compared_texts(results[-1], clauses)
+    return RelatedFacts(facts, latest, everything, compared_texts, entries)
+
+
+def _list_everything(
+    facts: Sequence[MemoryEntry], clauses: Sequence[Clause], find_of_others: FindOfOthers
+) -> list[str]:
+    """Return the ids of the person's facts, what holds first, if a clause means them all."""
+    if not any(clause.means_everything for clause in clauses):
+        return []
+    of_others, now = find_of_others(facts), utc_now()
+    own_facts = [fact for fact in facts if fact.id not in of_others]
+    return [fact.id for fact in sorted(own_facts, key=lambda fact: is_former(fact, now))]
 
 
 def list_compared_texts(facts: Sequence[MemoryEntry], clauses: Sequence[Clause]) -> list[str]:
@@ -84,13 +108,14 @@ def list_compared_texts(facts: Sequence[MemoryEntry], clauses: Sequence[Clause])
 def _collect_facts(hits: Iterable[MemoryEntry], find_of_others: FindOfOthers) -> list[KnownFact]:
     """Return the facts among the hits, each once. Messages, pages and results of tasks are none."""
     facts = {hit.id: hit for hit in hits if hit.category == "fact"}
-    of_others = find_of_others([*facts.values()])
+    of_others, now = find_of_others([*facts.values()]), utc_now()
     return [
         KnownFact(
             hit.id,
             " ".join(list_texts(hit.value)),
             may_enter_prompts=hit.prompt_use is not PromptUse.NEVER,
             is_of_other=hit.id in of_others,
+            is_former=is_former(hit, now),
         )
         for hit in facts.values()
     ]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from memory.logic.judgement.forgetting import MIN_POSSIBLE, decide_to_forget
+from memory.logic.judgement.forgetting import decide_to_forget
 from memory.logic.judgement.labels import SHARED, SINGLE, TOPICS
 from memory.logic.judgement.likeness import (
     MIN_TOPIC,
@@ -22,6 +22,7 @@ from memory.logic.judgement.likeness import (
 from memory.logic.judgement.operations import Action, Operation
 from memory.logic.judgement.probes import Floats
 from memory.logic.judgement.turns import Clause
+from memory.logic.judgement.wishes.candidates import MIN_POSSIBLE
 
 
 # Probabilities and cosines of centered vectors; `python -m bench.judgement` prints what they decide.
@@ -57,17 +58,21 @@ def decide_operations(
     known_facts: Sequence[JudgedFact],
     center: Floats,
     latest: Sequence[str] = (),
+    everything: Sequence[str] = (),
 ) -> list[Operation]:
     """Return the operations for the clauses of a turn, in their order.
 
     ``center`` is what all statements share, and ``latest`` are the ids of what the last turn stored: what "don't remember
-    that" means.
+    that" means. ``everything`` are those of all facts. What stopped holding can only be forgotten.
     """
-    return [
-        operation
-        for clause in clauses
-        if (operation := _decide(clause, known_facts, center, latest))
-    ]
+    current_facts = [judgement for judgement in known_facts if not judgement.fact.is_former]
+    operations: list[Operation] = []
+    for clause in clauses:
+        if clause.is_forget:
+            operations += decide_to_forget(clause, known_facts, center, latest, everything)
+        else:
+            operations.append(_decide(clause, current_facts, center))
+    return operations
 
 
 def may_concern_known(clause: Clause) -> bool:
@@ -82,11 +87,7 @@ def may_concern_known(clause: Clause) -> bool:
     return float(clause.topics[: len(SINGLE)].max()) >= MIN_OTHER_VALUE_TOPIC
 
 
-def _decide(
-    clause: Clause, known_facts: Sequence[JudgedFact], center: Floats, latest: Sequence[str]
-) -> Operation | None:
-    if clause.is_forget:
-        return decide_to_forget(clause, known_facts, center, latest)
+def _decide(clause: Clause, known_facts: Sequence[JudgedFact], center: Floats) -> Operation:
     targets = list_replaced(clause, known_facts, center)
     action = Action.REPLACE if targets else Action.ADD
     return Operation(action, clause.text, targets, clause.text)

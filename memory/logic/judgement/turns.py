@@ -55,7 +55,8 @@ Encode = Callable[[Sequence[str]], Floats]
 class Clause:
     """A clause with what the probes say of it: labels, and the probabilities behind them.
 
-    ``vector`` is that of the encoder, with the length 1; ``topics`` are the probabilities of the topics, in their order.
+    ``vector`` is that of the encoder, with the length 1; ``topics`` are the probabilities of the topics, in their order. A
+    wish to forget ``means_everything`` that is known about the speaker; it may have several ``parts``, one for each thing.
     """
 
     text: str
@@ -71,6 +72,8 @@ class Clause:
     former: float  # … of a question, that it asks for what stopped holding
     latest: float  # … of a wish to forget, that it means what was said last
     vector: Floats
+    means_everything: bool = False
+    parts: tuple[Sequence["Clause"], ...] = ()  # the ways to divide it
 
     @property
     def is_stored(self) -> bool:

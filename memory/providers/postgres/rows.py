@@ -32,7 +32,12 @@ from memory.core.values import build_search_text, count_entry_bytes
 from memory.models import Entry, Group, Namespace, Revision
 from memory.models.conditions import build_holding_condition
 from memory.models.entries import Operation
-from memory.providers.postgres.fixed_queries import Select, SelectEntries, fetch_prepared
+from memory.providers.postgres.fixed_queries import (
+    Select,
+    SelectEntries,
+    fetch_prepared,
+    fetch_rows,
+)
 from memory.providers.postgres.history_notes import make_room_for_notes
 from memory.providers.postgres.indexing import Index
 from memory.providers.postgres.vectors import RUN_SCOPES
@@ -253,6 +258,12 @@ def fetch_by_ids(namespace: Namespace, ids: Iterable[str]) -> dict[str, MemoryEn
     """Return the entries with these ids that are not forgotten, by id."""
     rows = _WITH_IDS.fetch_all(namespace.text, namespace.pk, [*map(UUID, ids)])
     return {entry.id: entry for entry, _more in rows}
+
+
+def list_replaced_ids(namespace: Namespace, ids: Iterable[str]) -> list[str]:
+    """Return the ids of the entries whose place these took, and of those before them, forgotten or not."""
+    params = {"namespace": namespace.pk, "ids": [*ids]}
+    return [str(pk) for (pk,) in fetch_rows(QUERIES["list_replaced"], params)]
 
 
 def find_living(namespace: Namespace) -> Entries:

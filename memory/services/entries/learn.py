@@ -212,6 +212,16 @@ class _Learner(Learner):
             entries = rows.fetch_by_ids(row, ids)
             return [entries[i] for i in ids if i in entries]
 
+    def _find_replaced(self, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+        with open_namespace(
+            self.caller, "view", "memory.listed", scope=self.scope, lookup=self.lookup
+        ) as access:
+            row = access.target.row
+            if row is None or access.external is not None:
+                return []
+            ids = rows.list_replaced_ids(row, [entry.id for entry in entries])
+            return [*rows.fetch_by_ids(row, ids).values()] if ids else []
+
     def _store(self, key: str, content: Mapping[str, Any]) -> tuple[MemoryEntry, bool]:
         tier, ttl = self.request.tier, self.request.ttl_seconds
         entry = remember(

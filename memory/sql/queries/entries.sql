@@ -51,3 +51,13 @@ SELECT %(revision_id)s::uuid, team_id, id, revision, %(operation)s::text, %(acto
        %(run_id)s::text, %(node_id)s::text, %(origin_key)s::text, %(change_id)s::uuid, %(at)s, {state}
 FROM retired
 RETURNING number
+
+-- name: list_replaced
+-- The entries whose place others took, with those before them (memory/providers/postgres/rows.py).
+WITH RECURSIVE former AS (
+    SELECT id FROM memory_entry WHERE namespace_id = %(namespace)s AND replaced_by = ANY(%(ids)s::text[])
+    UNION
+    SELECT memory_entry.id FROM memory_entry JOIN former ON memory_entry.replaced_by = former.id::text
+    WHERE memory_entry.namespace_id = %(namespace)s
+)
+SELECT id FROM former

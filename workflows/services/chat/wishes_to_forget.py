@@ -123,13 +123,13 @@ def is_dry_run(run: Run) -> bool:
 
 
 def forget_chosen(principal: Principal, *, run: Run, entry_ids: Collection[str]) -> None:
-    """Forget the entries, which are among those that the chat asked about. Raise NotFound for any other."""
+    """Forget the entries, which are among those that the chat asked about, and what they replaced. Raise NotFound for any other."""
     wishes = find_wishes(principal, run)
     selection = _select(wishes.choices, entry_ids)
     living = [entry.id for entry in selection if not entry.is_forgotten]
     if living:
         caller = memory_app.MemoryCaller(principal, run.team_id)
-        memory_app.forget_many(caller, entry_ids=living, reason="chosen in the chat")
+        memory_app.forget_with_former(caller, entry_ids=living, reason="chosen in the chat")
 
 
 def restore_forgotten(principal: Principal, *, run: Run, entry_id: str) -> None:
@@ -141,7 +141,8 @@ def restore_forgotten(principal: Principal, *, run: Run, entry_id: str) -> None:
     entry = _select([*wishes.forgotten, *wishes.choices, *wishes.former], [entry_id])[0]
     caller = memory_app.MemoryCaller(principal, run.team_id)
     if entry.is_forgotten:
-        memory_app.restore(caller, entry_id=entry.id, reason=UNDONE)
+        undo = memory_app.restore_with_former if entry in wishes.choices else memory_app.restore
+        undo(caller, entry_id=entry.id, reason=UNDONE)
     elif entry.is_former and entry in wishes.former:
         memory_app.hold_again(caller, entry_id=entry.id, reason=UNDONE)
 

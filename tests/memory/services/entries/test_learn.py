@@ -114,6 +114,45 @@ def test_entry_whose_facts_cannot_be_told_apart_is_asked_about(mia: MemoryCaller
     assert holding(mia) == ["I like tea and coffee."]
 
 
+def test_former_values_are_forgotten_with_the_one_that_took_their_place(
+    mia: MemoryCaller, cast: Cast
+):
+    oldest, old = store(mia, "My number is 555-0142."), "My number is 555-0143."
+    (change,) = do(mia, Operation(Action.REPLACE, old, (oldest.id,), key="m-1"))
+    assert change.entry is not None
+    later = replace(mia, origin=CallOrigin("r2", "node", "later"))
+    newest = Operation(Action.REPLACE, "My number is 555-0144.", (change.entry.id,), key="m-2")
+    (change,) = do(later, newest)
+    assert change.entry is not None
+    store(mia, "I like tea.")
+    wish = Operation(Action.FORGET, targets=(change.entry.id,), evidence="Forget my number.")
+
+    (forgotten,) = do(replace(mia, origin=CallOrigin("r3", "node", "wish")), wish)
+
+    assert len(forgotten.forgotten) == 3
+    entries = recall(mia, scope="user", include_former=True)
+    assert [entry.value for entry in entries] == ["I like tea."]
+
+    undo_run(at_door(cast.alice), run_id="r3")
+
+    assert len(recall(mia, scope="user", include_former=True)) == 4
+    assert holding(mia) == ["I like tea.", "My number is 555-0144."]
+
+
+def test_what_was_so_before_stays_if_a_change_is_taken_back(mia: MemoryCaller, settings: Any):
+    settings.MEMORY_EMBEDDER = "local"
+    berlin = store(mia, "I live in Berlin.")
+    (change,) = do(mia, Operation(Action.REPLACE, "I live in Lyon.", (berlin.id,), key="m-1"))
+    assert change.entry is not None
+
+    (change,) = do(
+        replace(mia, origin=CallOrigin("r2", "node", "wish")),
+        Operation(Action.FORGET, targets=(change.entry.id,), evidence="Forget that."),
+    )
+
+    assert [entry.value for entry in change.forgotten] == ["I live in Lyon."]
+
+
 def test_question_forgets_nothing_and_names_what_could_be_meant(mia: MemoryCaller):
     mobile, office = store(mia, "My mobile is 555-0142."), store(mia, "My office is 555-0199.")
 

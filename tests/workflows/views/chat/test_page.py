@@ -282,6 +282,33 @@ def test_person_chooses_what_to_forget_if_several_could_be_meant(
     assert memory.get_entry(caller, entry_id=office.id).value == "My office number is 555."
 
 
+def test_chosen_memory_is_forgotten_and_restored_with_what_it_replaced(
+    alice: Person, open_chat: Workflow
+) -> None:
+    say(alice, open_chat, "Please forget my number")
+    run = newest(alice)
+    old, new, other = (told(alice, run, key, f"My number is {key}.") for key in ("1", "2", "3"))
+    caller = MemoryCaller(alice.principal, alice.team.pk)
+    memory.edit(caller, entry_id=old.id, if_revision=old.revision, valid_until=timezone.now(),
+                replaced_by=new.id)  # fmt: skip
+    memory.edit(caller, entry_id=new.id, if_revision=new.revision, replaces=old.id)
+    heard(run, "memory_forget_asked", node="store", scope="user",
+          entries=[{"id": new.id}, {"id": other.id}])  # fmt: skip
+    ended(run, "Which one?")
+    forget = reverse("workflows:chat_forget", args=[run.pk])
+    undo = reverse("workflows:chat_remember_again", args=[run.pk])
+
+    def list_values() -> list[object]:
+        entries = memory.recall(caller, namespace=old.namespace, include_former=True)
+        return sorted(entry.value for entry in entries)
+
+    alice.client.post(forget, {"entry": new.id}, headers=HTMX)
+    assert list_values() == ["My number is 3."]
+
+    alice.client.post(undo, {"entry": new.id}, headers=HTMX)
+    assert list_values() == ["My number is 1.", "My number is 2.", "My number is 3."]
+
+
 def test_pause_is_said_on_the_page_and_at_the_turn_it_changed(
     alice: Person, open_chat: Workflow
 ) -> None:

@@ -1,0 +1,1 @@
+"""What a person asks to forget, or not to keep at all."""
