@@ -23,16 +23,16 @@ def test_what_is_not_there_is_missed_without_a_description_of_the_page(rooms: Ro
 
 
 def test_browser_tells_of_requests_as_long_as_somebody_listens(rooms: Rooms):
-    def heard(request: Request) -> None:
+    def note(request: Request) -> None:
         requests.append(request.url)
 
     requests: list[str] = []
     with rooms.lent() as context:
         page = context.pages[0]
         before = page.goto("/accounts/login/")
-        page.on("request", heard)
+        page.on("request", note)
         during = page.goto("/accounts/login/")
-        page.remove_listener("request", heard)
+        page.remove_listener("request", note)
         number = len(requests)
         after = page.goto("/accounts/login/")
 
