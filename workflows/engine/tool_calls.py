@@ -143,3 +143,7 @@ class SecretPort(Protocol):
     async def is_in(self, value: Json) -> bool:
         """Return whether one of them is in a JSON value, plain or encoded."""
         ...
+
+    async def is_team_secret_in(self, value: Json) -> bool:
+        """Return whether one is in a JSON value that is the team's and not the workflow's own; short ones may be words."""
+        ...

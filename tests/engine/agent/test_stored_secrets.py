@@ -27,6 +27,9 @@ class KnownSecrets:
     async def is_in(self, value: Json) -> bool:
         return SECRET in str(value)
 
+    async def is_team_secret_in(self, value: Json) -> bool:
+        return await self.is_in(value)
+
 
 async def run(
     made: Document, q: str = "?", **given: Any

@@ -72,7 +72,7 @@ def list_external_reads(
     selectors: dict[Selector, None] = {}
     for spec in document.nodes:
         if spec.id in inner_ids:
-            selectors |= dict.fromkeys(_iter_reads(spec, kinds))
+            selectors |= dict.fromkeys(iter_reads(spec, kinds))
     return [selector for selector in selectors if selector[0] not in inner_ids - {node}]
 
 
@@ -154,7 +154,8 @@ def build_manual_step(node: str, kind: str, outputs: Mapping[str, Json]) -> Step
     return StepRecord(StepKey(node), kind, StepStatus.SUCCEEDED, outputs=outputs)
 
 
-def _iter_reads(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[Selector]:
+def iter_reads(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[Selector]:
+    """Yield the variables that a node reads: in its texts, and those that its kind names."""
     pending: list[Json] = [value for key, value in spec.data.items() if key not in _UNREAD_FIELDS]
     while pending:
         value = pending.pop(0)

@@ -4,11 +4,11 @@ A step is uncertain if a lost worker began it: nobody knows whether its call arr
 whether it is called again, or a person decides.
 """
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from workflows.engine.errors import NodeTimedOut
+from workflows.engine.errors import NodeFailed, NodeTimedOut
 from workflows.engine.kind_examples import build_example_outputs
 from workflows.engine.kinds import Execution, NodeContext, NodeResult
 from workflows.engine.language.document import Json
@@ -16,6 +16,7 @@ from workflows.engine.language.failure_policy import FAIL_HANDLE, RetrySafety, S
 from workflows.engine.language.plan import PlanNode
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.rounds import StepPaused
+from workflows.engine.runtime.sent_secrets import check_sent
 from workflows.engine.runtime.state import NodeState
 from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatus
 from workflows.engine.runtime.step_reports import build_retry_event, build_step_error
@@ -234,6 +235,12 @@ async def _try_once(
         if mock.delay_s:
             await ctx.ports.clock.sleep(mock.delay_s)
         ctx = mock.build_context(ctx)
+    try:
+        await check_sent(node, ctx)
+    except NodeFailed:
+        if isinstance(quick_result, Coroutine):  # it was not begun
+            quick_result.close()
+        raise
     result = node.kind.run(node.prepared, ctx) if quick_result is None else quick_result
     return result if isinstance(result, NodeResult) else await result
 

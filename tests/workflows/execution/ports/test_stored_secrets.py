@@ -73,3 +73,22 @@ def test_secret_is_recognized_in_every_encoding(cast: Cast, secret: str) -> None
 
     assert missed == []
     assert not is_in({name: encode("tea, at five o'clock") for name, encode in ENCODINGS.items()})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_team_secret_is_one_that_the_workflow_does_not_have_and_that_is_no_word(cast: Cast) -> None:
+    shared, short = "sk-shared-0123456789", "ollama-key"
+    for number, secret in enumerate((KEY, shared, short)):
+        make_provider(cast.alice, name=f"provider-{number}", secret=secret)
+    workflow = make_workflow(cast.alice)
+    with tenant([cast.team_a.pk]):
+        for name, secret in (("password", PASSWORD), ("header", f"Bearer {shared}")):
+            WorkflowSecret.objects.create(
+                team_id=cast.team_a.pk, workflow=workflow, name=name, secret=encrypt(secret)
+            )
+    secrets = StoredSecrets(cast.team_a.pk, workflow.pk)
+    texts = (KEY, shared, short, PASSWORD, KEY.upper(), "tea")
+
+    recognized = {text: async_to_sync(secrets.is_team_secret_in)([text]) for text in texts}
+
+    assert recognized == {**dict.fromkeys(texts, False), KEY: True, KEY.upper(): True}
