@@ -123,7 +123,7 @@ async def test_person_is_asked_before_an_agent_forgets_after_it_read_outside(
     assert (form["type"], form["tool"], form["arguments"], form["cause"]) == (
         "approval",
         "forget",
-        {"key": "door"},
+        {"key": "door", "memories": [{"key": "door", "value": SECRET}]},
         "forgets_for_outside",
     )
     assert len(provider.living("user:ana")) == 1

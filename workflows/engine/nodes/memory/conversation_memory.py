@@ -19,7 +19,12 @@ from workflows.engine.language.content_marks.untrusted import (
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.templating import Template
 from workflows.engine.memory_ports import ConversationPort, ConversationResult
-from workflows.engine.nodes.memory.consent import may_forget
+from workflows.engine.nodes.memory.consent import (
+    MAX_MEANT,
+    hash_meant,
+    may_forget,
+    needs_consent,
+)
 from workflows.engine.nodes.memory.memory_access import (
     build_quarantined_event,
     build_written_event,
@@ -176,9 +181,10 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
             messages = []  # all of them, since a call without its result would be half a conversation
         if action == APPEND and not messages:
             action = READ  # no message: return the history unchanged
-        if action == CLEAR and not may_forget(ctx, (), {"scope": SCOPE, "action": CLEAR}):
-            action = READ
         converse = partial(memory.converse, identity=ctx.identity, origin=ctx.origin)
+        if action == CLEAR and needs_consent(ctx):
+            known = await converse(action=READ, messages=[], rules=rules)
+            action = CLEAR if _may_clear(known, ctx) else READ
         history = await converse(action=action, messages=messages, rules=rules)
         untrusted = filter(_is_untrusted, history.messages)
         ctx.record_untrusted_keys([str(message.get("id") or "summary") for message in untrusted])
@@ -198,6 +204,22 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
             )
             outputs |= {name: updated[name] for name in ("messages", "text", "summary", "tokens")}
         return NodeResult(outputs, events=events, usage=usage)
+
+
+def _may_clear(history: ConversationResult, ctx: NodeContext) -> bool:
+    """Return whether a person has allowed to remove this history. An empty one needs nobody."""
+    messages = [dict(message) for message in history.messages]
+    shown: list[Json] = [_show_message(message) for message in messages[-MAX_MEANT:]]
+    if history.summary:
+        shown.insert(0, {"summary": history.summary})
+    if not shown:
+        return True
+    digest = hash_meant([history.summary, *messages])
+    return may_forget(ctx, {"scope": SCOPE, "action": CLEAR}, shown, digest)
+
+
+def _show_message(message: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: message.get(name) for name in ("role", "content")}
 
 
 async def _find_field_with_secret(

@@ -4,7 +4,7 @@ If text from outside names the key, or decided that the node runs, a person is a
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import model_validator
@@ -13,11 +13,18 @@ from workflows.engine.appearance import Data, join_names
 from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.errors import NodeFailed
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
-from workflows.engine.language.document import NodeSpec
+from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.templating import Template
-from workflows.engine.nodes.memory.consent import may_forget
+from workflows.engine.nodes.memory.consent import (
+    build_digest,
+    describe_meant,
+    find_meant,
+    may_forget,
+    needs_consent,
+)
 from workflows.engine.nodes.memory.memory_access import SCOPE_FIELD, get_memory
+from workflows.engine.ports import Origin
 from workflows.engine.runtime.events import MemoryForgotten
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
@@ -81,17 +88,40 @@ class MemoryDelete(NodeKind[DeleteConfig, Prepared]):
         selection = {"scope": config.scope, "key": key, "filter": config.filter}
         ctx.record_inputs(selection)
         selectors = prepared.key_template.references if prepared.key_template else ()
-        if not may_forget(ctx, selectors, selection):
-            return NodeResult({"deleted": 0})
-        deleted = await get_memory(ctx, config.scope).delete(
-            scope=config.scope,
-            identity=ctx.identity,
-            origin=ctx.origin,
-            key=key,
-            filter=config.filter or None,
-        )
+        if needs_consent(ctx, selectors):
+            deleted = await _forget_allowed(config, key, selection, ctx)
+        else:
+            deleted = await _delete(ctx, config.scope, ctx.origin, key=key, filter=config.filter)
         forgotten = MemoryForgotten(ctx.node_id, config.scope, deleted, key, config.filter)
         return NodeResult({"deleted": deleted}, events=(forgotten,))
+
+
+async def _forget_allowed(
+    config: DeleteConfig, key: str | None, selection: Mapping[str, Json], ctx: NodeContext
+) -> int:
+    """Forget the memories that a person has seen and allowed, one by one, and return their number."""
+    hits = await find_meant(ctx, config.scope, ctx.origin, key=key, filter=config.filter or None)
+    if not hits or not may_forget(ctx, selection, describe_meant(hits), build_digest(hits)):
+        return 0
+    count = 0
+    for hit in hits:
+        # Memory answers a repeated call of a step with its first answer, so that each has a key of its own.
+        origin = replace(ctx.origin, idempotency_key=f"{ctx.origin.idempotency_key}:{hit.id}")
+        count += await _delete(ctx, config.scope, origin, key=hit.key)
+    return count
+
+
+async def _delete(
+    ctx: NodeContext,
+    scope: str,
+    origin: Origin,
+    *,
+    key: str | None,
+    filter: Mapping[str, Json] | None = None,  # noqa: A002 -- the word of the nodes
+) -> int:
+    return await get_memory(ctx, scope).delete(
+        scope=scope, identity=ctx.identity, origin=origin, key=key, filter=filter or None
+    )
 
 
 def _render_key(template: Template | None, ctx: NodeContext) -> str | None:

@@ -28,6 +28,7 @@ from workflows.engine.nodes.agent.tool_use.memory_call import (
 )
 from workflows.engine.nodes.agent.tool_use.tool_results import ToolOutcome, build_error
 from workflows.engine.nodes.agent.tool_use.wiki_tools import WIKI_TOOLS
+from workflows.engine.nodes.memory.consent import find_meant
 from workflows.engine.nodes.memory.disagreeing import list_shown
 from workflows.engine.nodes.memory.knowledge.config import DEFAULT_MIN_SCORE
 from workflows.engine.nodes.memory.memory_access import (
@@ -81,6 +82,20 @@ class MemoryTool:
 
     def complete(self, arguments: Arguments) -> Arguments:
         return arguments
+
+    async def find_meant(self, arguments: Arguments, origin: Origin) -> Sequence[MemoryHit]:
+        """Return the memory with the key of the arguments, if memory shows one."""
+        scope, key = str(arguments.get("scope") or self.scopes[0]), arguments.get("key")
+        if scope not in self.scopes or not key:
+            return ()
+        try:
+            return await find_meant(self.ctx, scope, origin, key=str(key).strip())
+        except EngineFault:
+            return ()
+        except Exception as fault:
+            if not hasattr(fault, "is_recoverable"):
+                raise
+            return ()  # the call itself will say what is wrong
 
     async def call(self, arguments: Arguments, origin: Origin) -> ToolOutcome:
         """Call the tool. What memory refuses is told to the model."""
