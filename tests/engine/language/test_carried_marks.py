@@ -321,7 +321,7 @@ async def test_person_is_asked_before_outside_text_forgets(
     assert (form["type"], form["tool"], form["arguments"]) == (
         "approval",
         "forget",
-        {"scope": "user", "key": TEXT},
+        {"scope": "user", "key": TEXT, "memories": [{"key": TEXT, "value": "Ana likes tea"}]},
     )
     assert len(memory.living("user:mia")) == 1
     result = await runner.resume(paused, {wait.key: Answer({}, action)}).result()
