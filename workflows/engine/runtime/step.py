@@ -14,9 +14,10 @@ from workflows.engine.kinds import Execution, NodeContext, NodeResult
 from workflows.engine.language.document import Json
 from workflows.engine.language.failure_policy import FAIL_HANDLE, RetrySafety, Strategy
 from workflows.engine.language.plan import PlanNode
+from workflows.engine.language.variables import ENVIRONMENT
 from workflows.engine.runtime.events import Event
+from workflows.engine.runtime.partial_runs import iter_reads
 from workflows.engine.runtime.rounds import StepPaused
-from workflows.engine.runtime.sent_secrets import check_sent
 from workflows.engine.runtime.state import NodeState
 from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatus
 from workflows.engine.runtime.step_reports import build_retry_event, build_step_error
@@ -236,13 +237,34 @@ async def _try_once(
             await ctx.ports.clock.sleep(mock.delay_s)
         ctx = mock.build_context(ctx)
     try:
-        await check_sent(node, ctx)
+        await _check_sent(node, ctx)
     except NodeFailed:
         if isinstance(quick_result, Coroutine):  # it was not begun
             quick_result.close()
         raise
     result = node.kind.run(node.prepared, ctx) if quick_result is None else quick_result
     return result if isinstance(result, NodeResult) else await result
+
+
+async def _check_sent(node: PlanNode, ctx: NodeContext) -> None:
+    """Raise NodeFailed if the step would send outside what another step wrote with a secret of the team in it.
+
+    What the author put into the node is configuration, and so are the workflow's own secret variables, wherever they were
+    put together: only secrets of the team's connections, models and webhooks count, which no step is ever given.
+    """
+    port = ctx.ports.secrets
+    if port is None or not node.kind.sends_outside(node.spec):
+        return
+    selectors = dict.fromkeys(iter_reads(node.spec, {node.spec.kind: node.kind}))
+    values = [
+        value
+        for selector in selectors
+        if selector[0] != ENVIRONMENT and (value := ctx.pool.get_or_none(selector)) is not None
+    ]
+    if values and await port.is_team_secret_in(values):
+        raise NodeFailed(
+            "StoredSecret", "A stored secret is in what this node would send, so it was not sent"
+        )
 
 
 async def _handle_failure(step: Step, fault: Exception, tries: int) -> StepRecord:

@@ -25,7 +25,6 @@ from workflows.engine.nodes.agent.model_answer import (
     receive_answer,
 )
 from workflows.engine.nodes.agent.tool_use.approval import (
-    AskedCall,
     Refused,
     ask_for_approval,
     build_asked_call,
@@ -39,11 +38,7 @@ from workflows.engine.nodes.agent.tool_use.call_groups import (
     split_calls,
 )
 from workflows.engine.nodes.agent.tool_use.context_budget import fit_messages, get_budget
-from workflows.engine.nodes.agent.tool_use.memory_tools import (
-    MEMORY_SOURCE,
-    MemoryTool,
-    build_memory_tools,
-)
+from workflows.engine.nodes.agent.tool_use.memory_tools import MEMORY_SOURCE, build_memory_tools
 from workflows.engine.nodes.agent.tool_use.shown_memories import collect_memories
 from workflows.engine.nodes.agent.tool_use.text_calls import (
     CallHidingStream,
@@ -65,7 +60,6 @@ from workflows.engine.nodes.agent.tool_use.toolbox import (
     read_arguments,
 )
 from workflows.engine.nodes.llm.model_calls import build_request
-from workflows.engine.nodes.memory.consent import build_digest, describe_meant
 from workflows.engine.nodes.memory.memory_access import SECRET_REFUSED, has_secret
 from workflows.engine.ports import MemoryHit, Message, ModelRequest, Origin, Usage
 from workflows.engine.runtime.step_parts import PartResult, StepParts
@@ -387,7 +381,7 @@ class AgentSession:
         if await has_begun(self.ctx, source, self._parts.get_key(call.part)):
             return call
         try:
-            question = await self._show_meant(build_asked_call(call, self._get_cause(call)), call)
+            question = await build_asked_call(call, self.ctx.origin, self._get_cause(call))
             ask_for_approval(self.ctx, self.config, call.part, question)
         except Refused as refusal:
             if refusal.is_untrusted:
@@ -401,16 +395,6 @@ class AgentSession:
             return TAKES_MEMORY_OUTSIDE
         is_memory = call.tool is not None and call.tool.description["source"] == MEMORY_SOURCE
         return FORGETS_FOR_OUTSIDE if is_memory else ""
-
-    async def _show_meant(self, question: AskedCall, call: PreparedCall) -> AskedCall:
-        """Add the memories that the call is about, so that a person who allows it has seen them as they are."""
-        if not isinstance(call.tool, MemoryTool):
-            return question
-        memories = await call.tool.find_meant(call.arguments, self.ctx.origin)
-        if not memories:
-            return question
-        arguments = {**question.arguments, "memories": describe_meant(memories)}
-        return replace(question, arguments=arguments, version=build_digest(memories))
 
     def _add_result(self, call: PreparedCall, outputs: Mapping[str, Any]) -> ToolResult:
         """Note a result, and return it with the text that the model is given."""

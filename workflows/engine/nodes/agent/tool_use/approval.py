@@ -15,7 +15,10 @@ from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.nodes.agent.agent_config import AgentConfig
 from workflows.engine.nodes.agent.tool_use.call_groups import PreparedCall
+from workflows.engine.nodes.agent.tool_use.memory_tools import MemoryTool
 from workflows.engine.nodes.agent.tool_use.toolbox import PortTool, describe_call
+from workflows.engine.nodes.memory.consent import build_digest, describe_meant
+from workflows.engine.ports import Origin
 from workflows.engine.runtime.waits import (
     ALLOW,
     APPROVAL_ACTIONS,
@@ -64,7 +67,8 @@ class AskedCall:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def build_asked_call(call: PreparedCall, cause: str = "") -> AskedCall:
+async def build_asked_call(call: PreparedCall, origin: Origin, cause: str = "") -> AskedCall:
+    """Return the call as a person is asked about it, with the memory that a call of memory is about, as it is now."""
     tool = call.tool
     if tool is None:
         return AskedCall(call.name, call.arguments, cause=cause)
@@ -72,7 +76,11 @@ def build_asked_call(call: PreparedCall, cause: str = "") -> AskedCall:
     connection = name_connection(str(description["source"]), str(description["provider"]))
     if isinstance(tool, PortTool):
         cause = cause or tool.tool.cause
-    return AskedCall(call.name, arguments, tool.version, cause, connection)
+    version = tool.version
+    if isinstance(tool, MemoryTool) and (memories := await tool.find_meant(arguments, origin)):
+        arguments = {**arguments, "memories": describe_meant(memories)}
+        version = build_digest(memories)
+    return AskedCall(call.name, arguments, version, cause, connection)
 
 
 def name_connection(source: str, provider: str) -> str:
