@@ -27,6 +27,13 @@ from memory.logic.judgement.operations import (
     parse_operation,
 )
 from memory.logic.judgement.questions.question_recall import recall_for_question
+from memory.logic.judgement.window import (
+    EarlierTurn,
+    FactState,
+    TurnFact,
+    list_facts,
+    reread_turns,
+)
 from memory.logic.judgement.wording.reading import PrecedingTurn, parse_turns
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase, parse_knowledge_bases
 from memory.logic.knowledge.page_queries import MetadataFilter, PageHit, PageQuery
@@ -91,6 +98,21 @@ class EnginePort(ABC):
         """Recall what every prompt gets about the person of the run."""
         step = Step(Scope.USER.value, identity, origin)
         return await self.run(lambda: self._select(step)._recall_profile(step, injected))
+
+    async def reread_turns(
+        self,
+        *,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        turns: Sequence[EarlierTurn],
+    ) -> list[tuple[str, str]]:
+        """Return the messages of earlier turns without what was forgotten since, and with the end of what ended."""
+        step = Step(Scope.USER.value, identity, origin)
+        facts = list_facts(turns)
+        if not facts:
+            return [(turn.query, turn.answer) for turn in turns]
+        states = await self.run(lambda: self._load_states(step, facts))
+        return reread_turns(turns, states, utc_now())
 
     def _select(self, step: Step) -> "EnginePort":
         """Return the port that serves the step: this one, unless a subclass divides the scopes among several."""
@@ -272,6 +294,10 @@ class EnginePort(ABC):
 
     @abstractmethod
     def _recall_profile(self, step: Step, injected: bool) -> Profile: ...
+
+    @abstractmethod
+    def _load_states(self, step: Step, facts: Sequence[TurnFact]) -> Mapping[str, FactState]:
+        """Return by id what the entries of these facts say now that aren't forgotten."""
 
     @abstractmethod
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry: ...

@@ -26,10 +26,12 @@ from memory.logic.conversations.conversation_requests import (
 from memory.logic.engine_port import EnginePort
 from memory.logic.entries.held_entries import hold_entry
 from memory.logic.entries.ingress import get_origin, screen_params
+from memory.logic.entries.texts import list_texts
 from memory.logic.judgement.asked_facts import name_reason
 from memory.logic.judgement.judge import Judge, Proposal, Turn
 from memory.logic.judgement.learning import StoreLearner, propose_for_store
 from memory.logic.judgement.operations import LearnedChange, LearnRequest
+from memory.logic.judgement.window import FactState, TurnFact
 from memory.logic.knowledge.knowledge_base import list_page_entries
 from memory.logic.knowledge.named_bases import (
     MAX_TITLES,
@@ -100,6 +102,17 @@ class ProviderPort(EnginePort):
 
     def _recall_profile(self, step: Step, injected: bool) -> Profile:
         return build_profile(self._entries.recall(build_profile_query(step.namespace)))
+
+    def _load_states(self, step: Step, facts: Sequence[TurnFact]) -> Mapping[str, FactState]:
+        ids = {fact.id for fact in facts}
+        namespaces = {replace(step, scope=fact.scope).namespace for fact in facts}
+        queries = [MemoryQuery(namespace, include_former=True) for namespace in sorted(namespaces)]
+        return {
+            entry.id: FactState(" ".join(list_texts(entry.value)), entry.valid_until)
+            for query in queries
+            for entry in self._entries.recall(query)
+            if entry.id in ids
+        }
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
         """Store the value without secrets; quarantine untrusted instructions beside an entry in use."""

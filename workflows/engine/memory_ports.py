@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from workflows.engine.earlier_turns import EarlierTurn
 from workflows.engine.language.document import Json
 from workflows.engine.ports import MemoryHit, MemoryPort, Origin
 
@@ -123,6 +124,17 @@ class ProfilePort(Protocol):
     async def recall_profile(
         self, *, identity: Mapping[str, Json], origin: Origin, injected: bool = False
     ) -> Profile: ...
+
+
+@runtime_checkable
+class TurnsPort(Protocol):
+    """A memory that knows what became of the entries of earlier turns."""
+
+    async def reread_turns(
+        self, *, identity: Mapping[str, Json], origin: Origin, turns: Sequence[EarlierTurn]
+    ) -> Sequence[tuple[str, str]]:
+        """Return the messages of the turns without what was forgotten since, and with the end of what ended."""
+        ...
 
 
 class KnownFact(Protocol):
@@ -378,6 +390,13 @@ class RunMetadataPort(Protocol):
 
 
 class FullMemoryPort(
-    MemoryPort, ProfilePort, LearningPort, ConversationPort, KnowledgePort, WikiPort, Protocol
+    MemoryPort,
+    ProfilePort,
+    TurnsPort,
+    LearningPort,
+    ConversationPort,
+    KnowledgePort,
+    WikiPort,
+    Protocol,
 ):
     """The memory port of a server, with all its abilities."""

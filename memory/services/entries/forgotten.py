@@ -1,6 +1,6 @@
 """Load what became of entries that runs forgot or ended, or asked a person to choose from, for a person who may undo it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -8,6 +8,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.tenancy import tenant
+from memory.logic.entries.texts import list_texts
+from memory.logic.judgement.window import FactState
 from memory.logic.text_diff import render_value
 from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
@@ -42,6 +44,22 @@ def load_forgettable(
         entries = _load_allowed(caller, ids)
     pairs = [*forgotten, *((None, entry_id) for entry_id in dict.fromkeys(entry_ids))]
     return [_build(entries[entry_id], step) for step, entry_id in pairs if entry_id in entries]
+
+
+def load_states(team_id: UUID, ids: Iterable[str]) -> dict[str, FactState]:
+    """Return by id what the entries say now that are neither forgotten nor expired.
+
+    It only serves to leave text out that the caller has already. Ids of entries of another place than the database are unknown.
+    """
+    with tenant([team_id]):
+        rows = Entry.objects.unscoped().filter(
+            Q(expires_at=None) | Q(expires_at__gt=timezone.now()),
+            team_id=team_id,
+            pk__in=[*ids],
+            deleted_at=None,
+        )
+        values = [*rows.values_list("pk", "value", "valid_until")]
+    return {str(pk): FactState(" ".join(list_texts(value)), until) for pk, value, until in values}
 
 
 def _list_forgotten(

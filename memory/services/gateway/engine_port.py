@@ -17,6 +17,7 @@ from memory.logic.conversations.conversation_requests import ConversationRequest
 from memory.logic.engine_port import EnginePort
 from memory.logic.judgement.judge import Decide, Judge, Proposal, Turn
 from memory.logic.judgement.operations import LearnedChange, LearnRequest
+from memory.logic.judgement.window import FactState, TurnFact
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase
 from memory.logic.knowledge.page_queries import PageHit, PageQuery
 from memory.logic.knowledge.page_requests import PageWriteResult
@@ -26,6 +27,7 @@ from memory.logic.wiki.actions import WikiAction, WikiResult
 from memory.providers.postgres.provider import run_in_database_thread
 from memory.services.conversations.conversation import handle_conversation
 from memory.services.entries.forget import forget
+from memory.services.entries.forgotten import load_states
 from memory.services.entries.learn import learn, learn_turn, propose_facts
 from memory.services.entries.remember import remember
 from memory.services.entries.run_notes import save_run_todos
@@ -108,6 +110,9 @@ class RunMemory(EnginePort):
 
     def _recall_profile(self, step: Step, injected: bool) -> Profile:
         return recall_profile(self._build_caller(step), injected=injected)
+
+    def _load_states(self, step: Step, facts: Sequence[TurnFact]) -> Mapping[str, FactState]:
+        return load_states(self.caller.team_id, [fact.id for fact in facts])
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
         caller = self._build_caller(step)

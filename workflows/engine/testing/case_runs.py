@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from workflows.engine.earlier_turns import EarlierTurn
+from workflows.engine.earlier_turns import EarlierTurn, list_facts
 from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.start_form import check_start_inputs
@@ -143,7 +143,14 @@ class _CaseRun:
         conversation.shown_memories = result.shown_memories
         answer = result.outputs.get("answer")
         if turn.say is not None and isinstance(answer, str):
-            exchanges.append(EarlierTurn(turn.say, answer, result.has_untrusted_outputs))
+            exchanges.append(
+                EarlierTurn(
+                    turn.say,
+                    answer,
+                    result.has_untrusted_outputs,
+                    facts=list_facts(collector.memory),
+                )
+            )
         return Facts(
             status=result.status.value,
             outputs=result.outputs,
@@ -192,12 +199,15 @@ class _EventCollector:
     recalled: list[str] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
     stream: list[str] = field(default_factory=list)
+    memory: list[Mapping[str, Json]] = field(default_factory=list)  # data of events
 
     def add(self, event: Event) -> None:
         match event:
-            case MemoryRecalled(entries=entries):
+            case MemoryRecalled(scope=scope, entries=entries):
+                self.memory.append({"scope": scope, "entries": entries})
                 self.recalled += [_format_entry(entry) for entry in entries]
-            case MemoryWritten(entry=entry):
+            case MemoryWritten(scope=scope, entry=entry):
+                self.memory.append({"scope": scope, "entry": entry})
                 self.written.append(_format_entry(entry))
             case TextChunk(text=text):
                 self.stream.append(text)

@@ -5,18 +5,29 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef
+
 from accounts.tenancy import tenant
-from workflows.engine.earlier_turns import EarlierTurn
+from workflows.engine.earlier_turns import EarlierTurn, TurnFact, list_facts
 from workflows.engine.language.document import Json
+from workflows.engine.runtime.events import MemoryRecalled, MemoryWritten
 from workflows.execution.claims import Claim
 from workflows.execution.debugging.run_options import DebugOptions
 from workflows.execution.ports.client_calls import ClientCall
 from workflows.execution.threads import run_in_thread
-from workflows.models import Message, Run
+from workflows.models import Message, Run, RunEvent
 
 
 # The newest runs of a workflow for a person, whose answers a client may send back.
 MAX_KNOWN_ANSWERS: Final = 200
+# What a turn stored or recalled.
+_EVENTS: Final = (
+    RunEvent.objects.unscoped()
+    .filter(run_id=OuterRef("run_id"), name__in=(MemoryWritten.name, MemoryRecalled.name))
+    .order_by("seq")
+    .values("data")
+)
 
 
 def build_history(claim: Claim) -> "ConversationHistory | ClientHistory | None":
@@ -48,12 +59,17 @@ class ConversationHistory:
                 .exclude(run_id=self._claim.run_id)
                 .exclude(answer="")
                 .order_by("-number")
-                .values_list("query", "answer", "is_untrusted")
+                .values_list(
+                    "query", "answer", "is_untrusted", "run__debug", ArraySubquery(_EVENTS)
+                )
             )
             if self._before is not None:
                 rows = rows.filter(number__lt=self._before)
             newest = list(rows if limit is None else rows[:limit])
-        return [EarlierTurn(*row) for row in reversed(newest)]
+        return [
+            EarlierTurn(query, answer, is_untrusted, facts=_list_real_facts(debug, events))
+            for query, answer, is_untrusted, debug, events in reversed(newest)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +142,9 @@ def _judge_turn(query: str, answer: str, given: Sequence[GivenAnswer]) -> Earlie
 
 def _list_texts(values: Iterable[Json]) -> list[str]:
     return [value.strip() for value in values if isinstance(value, str)]
+
+
+def _list_real_facts(debug: Json, events: Sequence[Json]) -> tuple[TurnFact, ...]:
+    """Return the facts of a turn. The entries of a test run were its own, and are gone with it, although nobody forgot them."""
+    is_dry_run = bool(debug) and debug.get("memory") == "sandbox"
+    return () if is_dry_run else list_facts(events)

@@ -35,6 +35,8 @@ _INSTRUCTION = re.compile(
     r"if |context:?$|memor(?:y|ies):?$)|^(?:你是|请|回答|使用|不要)",
     re.IGNORECASE,
 )
+# What a turn of the conversation said that no longer holds, as memory marks it.
+_ENDED = re.compile(r"\[until \d+ \w+ \d{4}(?:: ([^\]]*)\]|\] ([^\n]*))")
 _EMPTY_VALUES = frozenset({"", "null", "none", "true", "false", "[]", "{}"})
 
 
@@ -91,9 +93,10 @@ def collect_material(request: ModelRequest) -> Material:
         sentence
         for message in messages
         if message.role == "user"
-        for sentence in split_sentences(split_memories(message.text)[0])
+        for sentence in split_sentences(_ENDED.sub(r"\1\2", split_memories(message.text)[0]))
     ]
     if kind is QuestionKind.QUESTION:
+        collector.leave_out_ended([text for text, origin in texts if origin == HISTORY])
         collector.leave_out_irrelevant([text for text, origin in texts if origin == HISTORY])
     is_current = kind is not QuestionKind.QUESTION or collector.leave_out_replaced(statements)
     for text, origin in texts:
@@ -125,6 +128,15 @@ class _Collector:
                     )
                     if origin is None and memory.is_of_person and not memory.is_former:
                         self._newest.append(sentence)
+
+    def leave_out_ended(self, texts: Sequence[str]) -> None:
+        """Leave out what memory has marked as ended in the conversation, wherever it is repeated."""
+        for match in (match for text in texts for match in _ENDED.finditer(text)):
+            said = [match[0], match[1]] if match[1] else []
+            said += [
+                part for text in (match[0], match[2] or "") for part in split_sentences(text)[:1]
+            ]
+            self._seen |= set(map(_normalize, said))
 
     def leave_out_irrelevant(self, texts: Sequence[str]) -> None:
         """Leave out what the conversation says and a recall for the question wouldn't find in a memory."""

@@ -22,6 +22,7 @@ from workflows.engine.nodes.memory.disagreeing import list_shown
 from workflows.engine.nodes.memory.memory_access import (
     build_recalled_event,
     get_query,
+    list_turns,
     recall_entries,
     record_shown_hits,
     to_entry,
@@ -166,11 +167,9 @@ async def _add_window(
 
 async def _load_turns(window: WindowConfig, ctx: NodeContext) -> list[Message]:
     """Return the messages of the previous turns. The window's ``size`` counts messages, two for each turn."""
-    if ctx.ports.history is None:
-        return []
     size = window.window.size if window.window.enabled else None
     limit = None if size is None else (size + 1) // 2
-    turns = await ctx.ports.history.list_turns(limit=limit)
+    turns = await list_turns(ctx, limit=limit)
     ctx.record_untrusted_keys(
         [f"turn:{number - len(turns)}" for number, turn in enumerate(turns) if turn.is_untrusted]
     )

@@ -18,6 +18,7 @@ from workflows.engine.nodes.memory.fact_operations import (
     Dropped,
     check_operations,
 )
+from workflows.engine.nodes.memory.memory_access import list_turns
 from workflows.engine.nodes.memory.model_text import HelperModel, ask_model, read_object
 from workflows.engine.ports import FACTS_TASK, Message, Usage
 from workflows.engine.sentences import is_chinese
@@ -172,10 +173,8 @@ async def list_turns(ctx: NodeContext) -> list[dict[str, str]]:
 
     Untrusted answers are left out: the model writes facts about the person in its own words, which could be theirs.
     """
-    if ctx.ports.history is None:
-        return []
     turns: list[dict[str, str]] = []
-    for turn in await ctx.ports.history.list_turns(limit=MAX_TURNS):
+    for turn in await list_turns(ctx, limit=MAX_TURNS):
         messages = {"person": turn.query[:MAX_TURN_LENGTH]}
         if not turn.is_untrusted and ANSWERS not in ctx.untrusted:
             messages["assistant"] = turn.answer[:MAX_TURN_LENGTH]

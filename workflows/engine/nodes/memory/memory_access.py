@@ -7,12 +7,13 @@ from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 from workflows.engine.configuration import Field, Widget
+from workflows.engine.earlier_turns import EarlierTurn
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.content_marks.untrusted import is_untrusted_memory
 from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.memory_usage import INITIAL_SCOPE, SCOPE_HELP, SCOPE_HINTS, SCOPES
-from workflows.engine.memory_ports import KnowledgePort, LearningPort, WikiPort
+from workflows.engine.memory_ports import KnowledgePort, LearningPort, TurnsPort, WikiPort
 from workflows.engine.nodes.memory.disagreeing import list_shown
 from workflows.engine.ports import MemoryHit, MemoryPort, Origin
 from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled, MemoryWritten
@@ -322,6 +323,24 @@ def to_entry(hit: MemoryHit) -> dict[str, Json]:
         "score": hit.score,
         **_describe_end(hit),
     }
+
+
+async def list_turns(ctx: NodeContext, *, limit: int | None) -> Sequence[EarlierTurn]:
+    """Return the last turns of the conversation before this one, oldest first, as memory has them now.
+
+    What was forgotten since is left out, and what was true until some day has that day.
+    """
+    if ctx.ports.history is None:
+        return ()
+    turns = await ctx.ports.history.list_turns(limit=limit)
+    memory: object = ctx.ports.memory
+    if not isinstance(memory, TurnsPort) or not any(turn.facts for turn in turns):
+        return turns
+    messages = await memory.reread_turns(identity=ctx.identity, origin=ctx.origin, turns=turns)
+    return [
+        turn._replace(query=query, answer=answer)
+        for turn, (query, answer) in zip(turns, messages, strict=True)
+    ]
 
 
 def to_event_entry(hit: MemoryHit) -> dict[str, Json]:
