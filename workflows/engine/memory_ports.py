@@ -94,7 +94,8 @@ class StoredPage(Protocol):
 class FactOperation:
     """One thing that a turn does to memory: add, replace, end, forget, or ask which of the targets is to be forgotten.
 
-    ``targets`` are ids of known entries, ``evidence`` is what the person wrote, and ``key`` that of a new entry.
+    ``targets`` are ids of known entries, ``evidence`` is what the person wrote, and ``key`` that of a new entry, which holds
+    from ``valid_from`` until before ``valid_until``: ISO dates or times, or empty where memory reads it from the text.
     """
 
     action: str
@@ -102,6 +103,8 @@ class FactOperation:
     targets: tuple[str, ...] = ()
     evidence: str = ""
     key: str = ""
+    valid_from: str = ""
+    valid_until: str = ""
 
 
 class Profile(Protocol):

@@ -7,7 +7,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from memory.core.entry_codec import CONTENT, get_state
@@ -33,10 +33,12 @@ from memory.logic.judgement.related_entries import (
     find_related,
 )
 from memory.logic.judgement.remainders import find_remainder
+from memory.logic.judgement.wording.validity import ALWAYS, Validity, read_validity
 from memory.logic.profile import inherit_prompt_use
 
 
 MIN_OF_SPEAKER: Final = 0.5  # probability
+TICK: Final = timedelta(microseconds=1)  # the least time for which an entry holds
 KEY_LENGTH: Final = 12  # of the hash in the key of an entry that nobody chose a key for
 
 
@@ -100,6 +102,14 @@ def _build_remaining(
     )
 
 
+def _has_ended(target: MemoryEntry, successor: str, moment: datetime) -> bool:
+    return target.replaced_by == successor and is_former(target, moment)
+
+
+def _find_end(target: MemoryEntry, moment: datetime) -> datetime:
+    return max(moment, target.valid_from + TICK) if target.valid_from else moment
+
+
 def screen_content(params: StoreParams) -> StoreParams:
     """Return the parameters without secrets; untrusted instructions are quarantined."""
     return screen_params(params, get_origin(params)).params
@@ -154,7 +164,7 @@ class Learner(ABC):
         """Let the targets end, or ask whether they are to be forgotten if something from outside says that they ended."""
         if self._select_replaceable(targets) != targets:
             return LearnedChange(Action.ASK, choices=tuple(targets))
-        return LearnedChange(operation.action, ended=self._retire_each(targets, ""))
+        return LearnedChange(operation.action, ended=self._retire_each(targets, "", self.now()))
 
     def _select_replaceable(self, targets: list[MemoryEntry]) -> list[MemoryEntry]:
         """Return the targets that may end for the turn: those that are trusted don't for what came from outside."""
@@ -184,37 +194,47 @@ class Learner(ABC):
         return self.judge is not None and means_latest(self.judge.judge_texts([wish])[0])
 
     def _add(self, operation: Operation, targets: list[MemoryEntry]) -> LearnedChange:
+        now = self.now()
+        validity = operation.validity
+        if validity == ALWAYS:
+            validity = read_validity(operation.text, now)
+        targets = [] if validity.is_over(now) else targets  # what was once takes no one's place
         try:
-            entry, is_new = self._store(operation.key, self._build_content(operation, targets))
+            content = self._build_content(operation, targets, validity)
+            entry, is_new = self._store(operation.key, content)
         except NotAdmitted as fault:
             return LearnedChange(operation.action, reasons=tuple(fault.reasons), message=str(fault))
         if entry.tier is Tier.QUARANTINE:  # what nobody has approved takes no one's place
             return LearnedChange(operation.action, entry, is_new=is_new)
-        retired = self._retire_each([t for t in targets if t.id != entry.id], entry.id)
+        others = [target for target in targets if target.id != entry.id]
+        retired = self._retire_each(others, entry.id, max(now, validity.valid_from or now))
         return LearnedChange(operation.action, entry, is_new=is_new, ended=retired)
 
     def _build_content(
-        self, operation: Operation, targets: Sequence[MemoryEntry]
+        self, operation: Operation, targets: Sequence[MemoryEntry], validity: Validity
     ) -> dict[str, Any]:  # fields of EntryContent
         return {
             "value": operation.text,
             "metadata": build_fact_metadata({**self.request.metadata}, operation.text, self.judge),
-            "valid_from": self.now() if targets else None,
+            "valid_from": validity.valid_from or (self.now() if targets else None),
+            "valid_until": validity.valid_until,
             "replaces": targets[0].id if targets else "",
             "prompt_use": inherit_prompt_use(targets),
         }
 
     def _retire_each(
-        self, targets: Iterable[MemoryEntry], successor: str
+        self, targets: Iterable[MemoryEntry], successor: str, moment: datetime
     ) -> tuple[MemoryEntry, ...]:
-        """Let the targets end, and return them. Those that a step before its repetition let end stay as they are."""
+        """Let the targets end at the moment, and return them. Those that a step before its repetition let end stay as they are.
+
+        What has not begun by then ends when it begins.
+        """
         return tuple(
-            target if self._has_ended(target, successor) else self._retire(target, successor)
+            target
+            if _has_ended(target, successor, moment)
+            else self._retire(target, successor, _find_end(target, moment))
             for target in targets
         )
-
-    def _has_ended(self, target: MemoryEntry, successor: str) -> bool:
-        return target.replaced_by == successor and is_former(target, self.now())
 
     @abstractmethod
     def _find(self, ids: Sequence[str]) -> list[MemoryEntry]:
@@ -236,8 +256,8 @@ class Learner(ABC):
     def _delete(self, targets: Sequence[MemoryEntry]) -> Sequence[MemoryEntry]: ...
 
     @abstractmethod
-    def _retire(self, target: MemoryEntry, successor: str) -> MemoryEntry:
-        """Let the entry hold until now. ``successor`` is the id of what takes its place, if anything does."""
+    def _retire(self, target: MemoryEntry, successor: str, moment: datetime) -> MemoryEntry:
+        """Let the entry hold until the moment. ``successor`` is the id of what takes its place, if anything does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,9 +298,9 @@ class StoreLearner(Learner):
     def _delete(self, targets: Sequence[MemoryEntry]) -> list[MemoryEntry]:
         return [target for target in targets if self.store.delete(self.namespace, target.key)]
 
-    def _retire(self, target: MemoryEntry, successor: str) -> MemoryEntry:
+    def _retire(self, target: MemoryEntry, successor: str, moment: datetime) -> MemoryEntry:
         content = get_state(target, CONTENT)
-        content |= {"valid_until": self.now(), "replaced_by": successor}
+        content |= {"valid_until": moment, "replaced_by": successor}
         expires_at = target.expires_at
         ttl = (expires_at - self.now()).total_seconds() if expires_at else None
         return self.store.store(

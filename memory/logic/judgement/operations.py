@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from memory.core.records import Json, MemoryEntry
+from memory.logic.judgement.wording.validity import ALWAYS, Validity, parse_moment
 
 
 class Action(StrEnum):
@@ -51,18 +52,23 @@ NOTHING_RELATED: Final = RelatedFacts()
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """``targets`` are the ids of known entries; ``evidence`` is what the person wrote, word for word."""
+    """``targets`` are the ids of known entries; ``evidence`` is what the person wrote, word for word.
+
+    ``validity`` is when the text holds if somebody else than its own words says so.
+    """
 
     action: Action
     text: str = ""
     targets: tuple[str, ...] = ()
     evidence: str = ""
     key: str = ""  # of the entry that gets the text
+    validity: Validity = ALWAYS
 
 
 def parse_operation(fields: Mapping[str, Json]) -> Operation:
     targets, texts = tuple(fields["targets"]), (fields["evidence"], fields["key"])
-    return Operation(Action(fields["action"]), fields["text"], targets, *texts)
+    validity = Validity(*(parse_moment(fields.get(name)) for name in ("valid_from", "valid_until")))
+    return Operation(Action(fields["action"]), fields["text"], targets, *texts, validity)
 
 
 @dataclass(frozen=True, slots=True)

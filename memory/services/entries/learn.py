@@ -6,6 +6,7 @@ The operations of a turn are one transaction: a worker that is killed between th
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -255,13 +256,13 @@ class _Learner(Learner):
         forget_entries(self.caller, targets, reason=FORGOTTEN, lookup=self.lookup)
         return targets
 
-    def _retire(self, target: MemoryEntry, successor: str) -> MemoryEntry:
+    def _retire(self, target: MemoryEntry, successor: str, moment: datetime) -> MemoryEntry:
         self._drop([target])
         return retire_entry(
             self.caller,
             target,
             successor=successor,
-            moment=self.now(),
+            moment=moment,
             reason=REPLACED if successor else ENDED,
             lookup=self.lookup,
         )

@@ -105,3 +105,28 @@ def test_question_names_several_shown_entries_and_needs_a_wish_to_forget() -> No
     assert check({**ask, "ids": ["k1", "k9"]}) == ([], ["the id is not one that was shown"])
     assert check({**ask, "ids": []}) == ([], ["the id is not one that was shown"])
     assert check(ask, may_forget=False) == ([], ["the person did not ask to forget anything"])
+
+
+def test_dates_are_those_of_the_operation() -> None:
+    add = {"action": "add", "text": "I moved.", "evidence": "I moved", "valid_from": "2001-01-01"}
+
+    (operation,), dropped = check(add)
+
+    assert ((operation.valid_from, operation.valid_until), dropped) == (("2001-01-01", ""), [])
+
+
+@pytest.mark.parametrize(
+    ("dates", "reason"),
+    [
+        ({"valid_from": "next spring"}, "the date is not an ISO date"),
+        ({"valid_until": "2026-02-30"}, "the date is not an ISO date"),
+        (
+            {"valid_from": "2005-01-01", "valid_until": "2001-01-01"},
+            "it would end before it begins",
+        ),
+    ],
+)
+def test_operation_with_impossible_dates_is_dropped(dates: dict[str, str], reason: str) -> None:
+    assert check({"action": "add", "text": "I moved.", "evidence": "I moved", **dates}) == (
+        [], [reason]
+    )  # fmt: skip

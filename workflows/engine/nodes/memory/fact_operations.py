@@ -7,6 +7,7 @@ So a page, a tool's answer or an invention changes nothing about a person.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from workflows.engine.language.document import Json
@@ -16,6 +17,7 @@ from workflows.engine.sentences import MAX_STATEMENT_LENGTH, MAX_STATEMENTS
 
 ADD, REPLACE, END, FORGET, ASK = "add", "replace", "end", "forget", "ask"
 MIN_CHOICES: Final = 2
+DATES: Final = ("valid_from", "valid_until")
 
 OPERATIONS_SCHEMA: Final[Mapping[str, Json]] = {
     "type": "object",
@@ -30,6 +32,8 @@ OPERATIONS_SCHEMA: Final[Mapping[str, Json]] = {
                     "ids": {"type": "array", "items": {"type": "string"}},
                     "text": {"type": "string"},
                     "evidence": {"type": "string"},
+                    "valid_from": {"type": "string"},
+                    "valid_until": {"type": "string"},
                 },
                 "required": ["action", "evidence"],
             },
@@ -69,6 +73,7 @@ def check_operations(
     dropped = []
     for operation in operations:
         reason = _find_fault_of_form(operation, ids, may_forget=may_forget)
+        reason = reason or _find_fault_of_dates(operation)
         reason = reason or find_fault(asdict(_build_operation(operation, ids)))
         if reason or len(checked) >= MAX_STATEMENTS:
             dropped.append(Dropped(operation, reason or "too many operations"))
@@ -98,7 +103,25 @@ def _build_operation(operation: Mapping[str, Json], ids: Mapping[str, str]) -> F
     text = " ".join(str(operation.get("text") or "").split())[:MAX_STATEMENT_LENGTH]
     targets = () if action == ADD else tuple(ids[name] for name in sorted(_list_ids(operation)))
     has_text = action in (ADD, REPLACE)
-    return FactOperation(action, text if has_text else "", targets, str(operation["evidence"]))
+    dates = {name: str(operation.get(name) or "") for name in DATES} if has_text else {}
+    evidence = str(operation["evidence"])
+    return FactOperation(action, text if has_text else "", targets, evidence, **dates)
+
+
+def _find_fault_of_dates(operation: Mapping[str, Json]) -> str:
+    """Return why the dates of an operation don't count, or an empty string."""
+    try:
+        moments = [_read_moment(str(operation.get(name) or "")) for name in DATES]
+    except ValueError:
+        return "the date is not an ISO date"
+    valid_from, valid_until = moments
+    is_turned = valid_from and valid_until and valid_until <= valid_from
+    return "it would end before it begins" if is_turned else ""
+
+
+def _read_moment(text: str) -> datetime | None:
+    moment = datetime.fromisoformat(text) if text else None
+    return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
 
 
 def _list_ids(operation: Mapping[str, Json]) -> set[str]:

@@ -48,6 +48,9 @@ places, work and projects;
 - {"action": "ask", "ids": ["…", "…"], "evidence": "…"} instead, if the person asks to forget one thing and several known \
 facts could be meant.
 
+If the message says from when or until when a fact holds, add and replace have "valid_from" or "valid_until" too: ISO \
+dates such as "2026-01-31", of which the day of "valid_until" no longer belongs to it. Leave them out otherwise.
+
 Rules:
 - "evidence" is copied word for word from "message". "text" is one short sentence in the first person and in the language \
 of the message that can be understood alone; keep names, numbers and dates.
@@ -67,6 +70,9 @@ played, and what holds only for this moment.
 - {"action": "end", "id": "…", "evidence": "…"}：消息说某个已知事实不再成立；
 - {"action": "forget", "id": "…", "evidence": "…"}：仅当此人要求忘记它；
 - {"action": "ask", "ids": ["…", "…"], "evidence": "…"}：如果此人要求忘记一件事，而可能指的是几个已知事实，则用此操作代替 forget。
+
+如果消息说明了某个事实从何时起或到何时为止有效，则 add 和 replace 还有 "valid_from" 或 "valid_until"：形如 "2026-01-31" 的 ISO 日期，\
+其中 "valid_until" 当天已不再有效。否则省略它们。
 
 规则：
 - "evidence" 逐字摘自 "message"。"text" 是一个可以单独理解的短句，用第一人称，使用消息的语言，保留姓名、数字和日期。
@@ -168,7 +174,7 @@ def _tell_time(ctx: NodeContext) -> str:
     return ctx.ports.clock.now().isoformat(timespec="minutes")
 
 
-async def list_turns(ctx: NodeContext) -> list[dict[str, str]]:
+async def list_readable_turns(ctx: NodeContext) -> list[dict[str, str]]:
     """Return the last messages of the conversation before this one, oldest first.
 
     Untrusted answers are left out: the model writes facts about the person in its own words, which could be theirs.

@@ -32,7 +32,7 @@ from workflows.engine.nodes.memory.facts import (
     Decision,
     accept_proposal,
     decide_facts,
-    list_turns,
+    list_readable_turns,
 )
 from workflows.engine.nodes.memory.memory_access import (
     SCOPE_FIELD,
@@ -268,7 +268,7 @@ async def _store_facts(
     model = config.model or HelperModel()
     decider = model if await has_model(model, ctx) else None
     refused: list[Outcome] = []
-    turns = await list_turns(ctx)
+    turns = await list_readable_turns(ctx)
     if decider is None and not await _find_secret(message, metadata, ctx):
         proposal, changes = await memory.learn_message(
             **step,
