@@ -3,16 +3,15 @@
 Its methods match a protocol of the engine, which this package must not import. Subclasses work synchronously.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from memory.core.errors import NotFound
 from memory.core.provider import utc_now
-from memory.core.records import Json, MemoryEntry, MemoryQuery, PromptUse
+from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.core.scopes import Scope, check_target
 from memory.logic.conversations.conversation_requests import (
     ConversationRequest,
@@ -35,29 +34,19 @@ from memory.logic.judgement.window import (
     reread_turns,
 )
 from memory.logic.judgement.wording.reading import PrecedingTurn, parse_turns
-from memory.logic.knowledge.named_bases import NamedKnowledgeBase, parse_knowledge_bases
-from memory.logic.knowledge.page_queries import MetadataFilter, PageHit, PageQuery
-from memory.logic.knowledge.page_requests import MERGE, PageWriteResult
+from memory.logic.knowledge_port import KnowledgePort
 from memory.logic.profile import Profile
-from memory.logic.steps import Redact, Step, StepOrigin, StoreRequest, keep_unchanged
-from memory.logic.wiki.actions import WikiAction, WikiResult, parse_action
+from memory.logic.steps import Step, StepOrigin, StoreRequest
 
 
 T = TypeVar("T")
 
 
-class EnginePort(ABC):
+class EnginePort(KnowledgePort):
     """The base class of ports; it implements ``workflows.engine.memory_ports.FullMemoryPort``.
 
     ``redact`` removes from stored values the content that must not outlive the run.
     """
-
-    def __init__(self, redact: Redact = keep_unchanged) -> None:
-        self._redact = redact
-
-    @abstractmethod
-    async def run(self, work: Callable[[], T]) -> T:
-        """Run ``work``, which may wait, without blocking the event loop."""
 
     async def recall(
         self,
@@ -114,13 +103,13 @@ class EnginePort(ABC):
         states = await self.run(lambda: self._load_states(step, facts))
         return reread_turns(turns, states, utc_now())
 
-    def _select(self, step: Step) -> "EnginePort":
-        """Return the port that serves the step: this one, unless a subclass divides the scopes among several."""
-        return self
-
     def _find_judge(self) -> Judge | None:
         """Return the judge of messages and questions, if there is one."""
         return None
+
+    def _select(self, step: Step) -> "EnginePort":
+        """Return the port that serves the step: this one, unless a subclass divides the scopes among several."""
+        return self
 
     async def store(
         self,
@@ -236,58 +225,6 @@ class EnginePort(ABC):
         request = parse_request(action, messages, rules, step=origin.idempotency_key)
         return await self.run(lambda: self._select(step)._converse(step, request))
 
-    async def find_pages(
-        self,
-        *,
-        scope: str,
-        identity: Mapping[str, Json],
-        origin: StepOrigin,
-        query: str,
-        top_k: int = 20,
-        min_score: float = 0.1,
-        tags: Sequence[str] = (),
-        namespaces: Sequence[str] = (),
-        accepts: MetadataFilter | None = None,
-    ) -> Sequence[PageHit]:
-        step, texts = Step(scope, identity, origin), parse_knowledge_bases(namespaces)
-        search = PageQuery(query, top_k, min_score, tuple(tags), accepts=accepts, for_prompt=True)
-        return await self.run(lambda: self._find_pages(step, search, texts))
-
-    async def list_knowledge_bases(
-        self, *, identity: Mapping[str, Json], origin: StepOrigin, namespaces: Sequence[str]
-    ) -> Sequence[NamedKnowledgeBase]:
-        step, texts = Step(Scope.GLOBAL.value, identity, origin), parse_knowledge_bases(namespaces)
-        return await self.run(lambda: self._list_knowledge_bases(step, texts))
-
-    async def write_pages(
-        self,
-        *,
-        scope: str,
-        identity: Mapping[str, Json],
-        origin: StepOrigin,
-        pages: Sequence[Mapping[str, Json]],
-        mode: str = MERGE,
-    ) -> Sequence[PageWriteResult]:
-        step, pages = Step(scope, identity, origin), self._redact(pages)
-        return await self.run(lambda: self._select(step)._write_pages(step, pages, mode))
-
-    async def maintain_wiki(
-        self,
-        *,
-        scope: str,
-        identity: Mapping[str, Json],
-        origin: StepOrigin,
-        action: str,
-        arguments: Mapping[str, Json],
-    ) -> WikiResult:
-        step, arguments = Step(scope, identity, origin), self._redact(dict(arguments))
-        parsed = parse_action(action)
-        result = await self.run(lambda: self._select(step)._maintain_wiki(step, parsed, arguments))
-        is_read = parsed is WikiAction.READ
-        if is_read and any(entry.prompt_use is PromptUse.NEVER for entry in result.entries):
-            raise NotFound(f"Page {arguments.get('page')} may enter no prompt.")
-        return result
-
     @abstractmethod
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
         """Recall in the step's namespace, which the query does not name yet."""
@@ -320,25 +257,3 @@ class EnginePort(ABC):
 
     @abstractmethod
     def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult: ...
-
-    @abstractmethod
-    def _find_pages(
-        self, step: Step, search: PageQuery, namespaces: Sequence[str]
-    ) -> Sequence[PageHit]:
-        """Search these knowledge bases together, or without any the step's namespace."""
-
-    @abstractmethod
-    def _list_knowledge_bases(
-        self, step: Step, namespaces: Sequence[str]
-    ) -> Sequence[NamedKnowledgeBase]:
-        """Return the knowledge bases in this order, those that don't exist included."""
-
-    @abstractmethod
-    def _write_pages(
-        self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
-    ) -> Sequence[PageWriteResult]: ...
-
-    @abstractmethod
-    def _maintain_wiki(
-        self, step: Step, action: WikiAction, arguments: Mapping[str, Json]
-    ) -> WikiResult: ...

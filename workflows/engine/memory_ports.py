@@ -163,7 +163,11 @@ class OperationShape(Protocol):
 
 
 class FactProposal(Protocol):
-    """It says what memory would do without a model. ``method`` says how it was decided: meaning or rules."""
+    """It says what memory would do without a model. ``method`` says how it was decided: meaning or rules.
+
+    A wish ``is_about_everything`` that is known: the person is asked, and no model. ``readable`` is the message without what
+    the person asked not to keep, or None if it is all of it.
+    """
 
     @property
     def operations(self) -> Sequence[OperationShape]: ...
@@ -173,6 +177,11 @@ class FactProposal(Protocol):
     def method(self) -> str: ...
     @property
     def asks_to_forget(self) -> bool: ...
+    @property
+    def is_about_everything(self) -> bool: ...
+    @property
+    def readable(self) -> str | None: ...
+
     def find_fault(self, operation: Mapping[str, Json], earlier: Sequence[str] = ()) -> str:
         """Return why the person's own words don't say what an operation of a model does, or an empty text.
 

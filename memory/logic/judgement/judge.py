@@ -11,6 +11,7 @@ from memory.logic.judgement.evidence import Evidence
 from memory.logic.judgement.forgetting import EVERYTHING, means_everything
 from memory.logic.judgement.labels import Kind
 from memory.logic.judgement.likeness import JudgedFact, compute_cosine
+from memory.logic.judgement.messages import Reading, read_message
 from memory.logic.judgement.operations import (
     NOTHING_RELATED,
     Action,
@@ -31,7 +32,6 @@ from memory.logic.judgement.turns import (
     Clause,
     Encode,
     asks_for_value,
-    judge_message,
     judge_splits,
     judge_texts,
 )
@@ -53,12 +53,18 @@ NO_EVIDENCE: Final = Evidence("", None)
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """It says what a turn would do to memory, and which known facts a model may be shown that decides it better."""
+    """It says what a turn would do to memory, and which known facts a model may be shown that decides it better.
+
+    A wish ``is_about_everything`` that is known: the person is asked, and no model. ``readable`` is the message without what
+    the person asked not to keep, or None if it is all of it.
+    """
 
     operations: tuple[Operation, ...]
     known_facts: tuple[KnownFact, ...]
     method: str
     asks_to_forget: bool = False
+    is_about_everything: bool = False
+    readable: str | None = None
     evidence: Evidence = NO_EVIDENCE
 
     def find_fault(self, operation: Mapping[str, Json], earlier: Sequence[str] = ()) -> str:
@@ -88,10 +94,16 @@ class Judge:
 
         What is stored of it begins with a capital letter, and needn't be judged again for that.
         """
-        judged = judge_message(message, self.judge_texts, turns)
-        clauses = [*map(self._read_wish, judged or self._judge_answer(message, turns))]
+        return [*self.read_message(message, turns).clauses]
+
+    def read_message(self, message: str, turns: Sequence[PrecedingTurn] = ()) -> Reading:
+        """Judge what the message says after the turns before it, and what of it may be kept."""
+        reading = read_message(message, self.judge_texts, turns)
+        is_answer = not reading.clauses and reading.readable is None
+        judged = self._judge_answer(message, turns) if is_answer else reading.clauses
+        clauses = tuple(map(self._read_wish, judged))
         self._clauses.update((clause.text, clause) for clause in clauses)
-        return clauses
+        return replace(reading, clauses=clauses)
 
     def _judge_answer(self, message: str, turns: Sequence[PrecedingTurn]) -> list[Clause]:
         """Judge what states nothing by itself as the answer to the question with which the last turn ended."""
@@ -188,6 +200,7 @@ class Turn:
     judge: Judge | None
     clauses: Sequence[Clause] = ()
     preceding_turns: Sequence[PrecedingTurn] = ()
+    readable: str | None = None
 
     @property
     def may_concern_known(self) -> bool:
@@ -202,6 +215,7 @@ class Turn:
         if self.judge is None:
             own_facts = [fact for fact in related.facts if not fact.is_of_other]
             statements = rules.list_statements(self.message, self.preceding_turns)
+            readable = rules.find_readable(self.message)
             operations = [Operation(Action.ADD, text, evidence=text) for text in statements]
             method, asks_to_forget = BY_RULES, rules.asks_to_forget(self.message)
         else:
@@ -211,10 +225,20 @@ class Turn:
                 self.clauses, related.facts, related.latest, related.everything
             )
             method, asks_to_forget = BY_MEANING, any(clause.is_forget for clause in self.clauses)
+            readable = self.readable
         prompt_facts = tuple(f for f in own_facts if f.may_enter_prompts and not f.is_former)
-        evidence = Evidence(self.message, self.judge, prompt_facts)
-        return Proposal(tuple(operations), prompt_facts, method, asks_to_forget, evidence)
+        evidence_text = self.message if readable is None else readable
+        return Proposal(
+            tuple(operations),
+            prompt_facts,
+            method,
+            asks_to_forget,
+            any(clause.means_everything for clause in self.clauses),
+            readable,
+            Evidence(evidence_text, self.judge, prompt_facts),
+        )
 
 
 def judge_turn(judge: Judge | None, message: str, turns: Sequence[PrecedingTurn] = ()) -> Turn:
-    return Turn(message, judge, judge.judge_message(message, turns) if judge else (), turns)
+    reading = judge.read_message(message, turns) if judge else Reading()
+    return Turn(message, judge, reading.clauses, turns, reading.readable)

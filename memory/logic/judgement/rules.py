@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from memory.logic.judgement.clauses import split_sentences
+from memory.logic.judgement.wishes.kept_out import leave_out
 from memory.logic.judgement.wording.reading import PrecedingTurn, is_redacted, read_sentences
 
 
@@ -77,9 +79,16 @@ _WORDS: Final = re.compile(r"[^\W_]+")
 
 def list_statements(message: str, turns: Sequence[PrecedingTurn] = ()) -> list[str]:
     """Return the sentences that may be worth keeping, each once."""
-    sentences = dict.fromkeys(read_sentences(message, turns))
+    sentences = dict.fromkeys(leave_out(read_sentences(message, turns), is_statement))
     statements = [s for s in sentences if is_statement(s) and not is_redacted(s)]
     return statements[:MAX_STATEMENTS]
+
+
+def find_readable(message: str) -> str | None:
+    """Return the message without what the person asked not to keep, or None if it is all of it."""
+    sentences = split_sentences(message)
+    readable = leave_out(sentences, is_statement)
+    return "\n".join(readable) if len(readable) < len(sentences) else None
 
 
 def is_question(text: str) -> bool:

@@ -30,7 +30,7 @@ from memory.logic.judgement.rules import (
     asks_to_forget,
     is_wish_to_forget,
 )
-from memory.logic.judgement.wording.reading import PrecedingTurn, is_redacted, read_sentences
+from memory.logic.judgement.wording.reading import is_redacted
 from memory.logic.judgement.wording.subjects import limit_share_of_speaker
 
 
@@ -99,44 +99,18 @@ def judge_texts(texts: Sequence[str], encode: Encode, probes: Probes) -> list[Cl
     ]
 
 
-def judge_message(
-    message: str, judge_all: JudgeAll, turns: Sequence[PrecedingTurn] = ()
-) -> list[Clause]:
-    """Return what the message says, in its own words: a clause for each fact, and for each wish to forget something.
-
-    A sentence is split where all parts are facts by themselves. Of a sentence that asks, the clauses beside the question
-    that are facts are kept. ``turns`` are those before the message, which say whom "she" means, and what is corrected.
-    """
-    sentences = read_sentences(message, turns)
-    splits_by_sentence = {
-        text: [_end_alike(split, text) for split in list_splits(text)] for text in sentences
-    }
-    all_splits = [split for splits in splits_by_sentence.values() for split in splits]
-    parts = [part for split in all_splits for part in split]
-    repeated = [repeat_subject(split[0], part) for split in all_splits for part in split[1:]]
-    texts = [*dict.fromkeys([*sentences, *parts, *filter(None, repeated)])]
-    clauses_by_text = dict(zip(texts, judge_all(texts), strict=True))
-    clauses: dict[str, Clause] = {}
-    for sentence, splits in splits_by_sentence.items():
-        judged_splits = [_judge_parts(split, clauses_by_text) for split in splits]
-        for clause in _choose_clauses(clauses_by_text[sentence], judged_splits):
-            if clause.is_forget or not is_redacted(clause.text):
-                clauses.setdefault(clause.text, clause)
-    return [*clauses.values()]
-
-
 def judge_splits(sentence: str, judge_all: JudgeAll) -> list[Sequence[Clause]]:
     """Return the ways to split the sentence, the finest first, with each part judged as a clause."""
-    splits = [_end_alike(split, sentence) for split in list_splits(sentence)]
+    splits = [end_alike(split, sentence) for split in list_splits(sentence)]
     repeated = [repeat_subject(split[0], part) for split in splits for part in split[1:]]
     texts = [
         *dict.fromkeys([*(part for split in splits for part in split), *filter(None, repeated)])
     ]
     clauses_by_text = dict(zip(texts, judge_all(texts), strict=True))
-    return sort_finest_first([_judge_parts(split, clauses_by_text) for split in splits])
+    return sort_finest_first([judge_parts(split, clauses_by_text) for split in splits])
 
 
-def _judge_parts(parts: Sequence[str], clauses_by_text: Mapping[str, Clause]) -> list[Clause]:
+def judge_parts(parts: Sequence[str], clauses_by_text: Mapping[str, Clause]) -> list[Clause]:
     """Return the clauses of a split, those that leave out the subject with that of the first one.
 
     Where words have spaces between them, only what is a clause without it gets one: not the football of "I play tennis and
@@ -147,19 +121,19 @@ def _judge_parts(parts: Sequence[str], clauses_by_text: Mapping[str, Clause]) ->
     for part in parts[1:]:
         clause = clauses_by_text[part]
         extended_clause = clauses_by_text.get(repeat_subject(parts[0], part))
-        is_clause = _is_good(clause) or begins_with_verb(part) or " " not in parts[0]
+        is_clause = is_good(clause) or begins_with_verb(part) or " " not in parts[0]
         if (
             extended_clause
             and first.is_of_speaker >= MIN_OF_SPEAKER
             and is_clause
-            and _is_good(extended_clause)
+            and is_good(extended_clause)
         ):
             clause = extended_clause
         clauses.append(clause)
     return clauses
 
 
-def _choose_clauses(sentence: Clause, splits: Sequence[Sequence[Clause]]) -> list[Clause]:
+def choose_clauses(sentence: Clause, splits: Sequence[Sequence[Clause]]) -> list[Clause]:
     if sentence.is_forget:
         return [sentence]
     # "Translate: my name is Tom" tells nothing about the speaker.
@@ -167,11 +141,11 @@ def _choose_clauses(sentence: Clause, splits: Sequence[Sequence[Clause]]) -> lis
         return []
     if is_redacted(sentence.text):
         finest_split = next(iter(sort_finest_first(splits)), ())
-        return [part for part in map(capitalize, finest_split) if _is_good(part)]
+        return [part for part in map(capitalize, finest_split) if is_good(part)]
     if sentence.is_stored:
         good_split = next(filter(can_stand_apart, sort_finest_first(splits)), None)
         return [*map(capitalize, good_split)] if good_split else [sentence]
-    return [part for part in _list_before_question(splits) if _is_good(part)]
+    return [part for part in _list_before_question(splits) if is_good(part)]
 
 
 def asks_for_value(question: Clause, answer: Clause) -> bool:
@@ -194,15 +168,15 @@ def sort_finest_first(splits: Sequence[Sequence[Clause]]) -> list[Sequence[Claus
 
 def can_stand_apart(split: Sequence[Clause]) -> bool:
     """Return whether each part is a fact by itself."""
-    return all(map(_is_good, split)) and len(_list_with_subject(split)) == len(split)
+    return all(map(is_good, split)) and len(_list_with_subject(split)) == len(split)
 
 
 def select_independent(split: Sequence[Clause]) -> list[Clause]:
     """Return the parts that are facts by themselves beside the others: they say whom they are about."""
-    return [part for part in _list_with_subject(split) if _is_good(part)]
+    return [part for part in _list_with_subject(split) if is_good(part)]
 
 
-def _is_good(part: Clause) -> bool:
+def is_good(part: Clause) -> bool:
     return part.is_stored and part.certainty >= MIN_CLAUSE
 
 
@@ -229,7 +203,7 @@ def _list_before_question(splits: Sequence[Sequence[Clause]]) -> Sequence[Clause
     return ()
 
 
-def _end_alike(parts: Sequence[str], sentence: str) -> list[str]:
+def end_alike(parts: Sequence[str], sentence: str) -> list[str]:
     """Return the parts with the mark at the end that the whole has."""
     end = sentence[-1] if sentence[-1] in _END_MARKS else ""
     return [part.rstrip(_END_MARKS) + end for part in parts]

@@ -26,6 +26,7 @@ WISH_EVENTS = (MemoryForgotten.name, MemoryForgetAsked.name)
 HIDDEN_SCOPES = frozenset({"conversation", "run", "run_metadata"})
 
 UNDONE = "undone in the chat"
+MAX_SHOWN = 20  # entries; who forgets everything sees how many more there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,26 @@ class Wishes:
         return bool(self.choices) and not any(entry.is_forgotten for entry in self.choices)
 
     @property
+    def shown_choices(self) -> "Sequence[memory_app.ForgettableEntry]":
+        return self.choices[:MAX_SHOWN]
+
+    @property
+    def hidden_choice_count(self) -> int:
+        return max(0, len(self.choices) - MAX_SHOWN)
+
+    @property
     def settled(self) -> "Sequence[memory_app.ForgettableEntry]":
         """Return what was forgotten or ended, undone since or not, and what the person chose."""
         chosen = [entry for entry in self.choices if entry.is_forgotten]
         return [*self.forgotten, *chosen, *self.former]
+
+    @property
+    def shown_settled(self) -> "Sequence[memory_app.ForgettableEntry]":
+        return self.settled[:MAX_SHOWN]
+
+    @property
+    def hidden_settled_count(self) -> int:
+        return max(0, len(self.settled) - MAX_SHOWN)
 
 
 NO_WISHES = Wishes()

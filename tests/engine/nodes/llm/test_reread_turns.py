@@ -85,7 +85,7 @@ async def test_turns_without_facts_ask_memory_nothing() -> None:
 
 
 def test_facts_of_a_turn_are_the_texts_that_it_stored_or_recalled() -> None:
-    events = [
+    events: list[Any] = [
         {"scope": "user", "entries": [{"id": "a", "value": HOME}, {"id": "b", "value": {"x": 1}}]},
         {"scope": "user", "entry": {"id": "c", "key": "k", "value": PHONE}},
         {"scope": "user", "entry": {"id": "c", "key": "k", "value": PHONE}},

@@ -74,7 +74,15 @@ def test_memory_is_told_the_operation_and_says_why_the_message_does_not_say_it()
     ]
     assert checked == ()
     assert told == [
-        {"action": "end", "text": "", "targets": ("id-of-berlin",), "evidence": "Hi", "key": ""}
+        {
+            "action": "end",
+            "text": "",
+            "targets": ("id-of-berlin",),
+            "evidence": "Hi",
+            "key": "",
+            "valid_from": "",
+            "valid_until": "",
+        }
     ]
 
 

@@ -108,7 +108,9 @@ async def decide_facts(
     """
     if not message.strip():
         return Decision()
-    if model is None:
+    if proposal.readable is not None:
+        message, answer = proposal.readable, ""  # the answer may repeat what isn't to be kept
+    if model is None or proposal.is_about_everything or not message.strip():
         return accept_proposal(proposal)
     usage: Usage | None = None
     try:
