@@ -8,10 +8,11 @@ from memory.core.errors import InvalidInput
 from memory.core.provider import Clock, NamespaceStore, utc_now
 from memory.core.records import Json, MemoryEntry, Source
 from memory.logic.entries.duplicates import normalize
+from memory.logic.entries.ingress import FindingReason
 from memory.logic.entries.origins import ContentOrigin
 from memory.logic.knowledge.knowledge_base import KnowledgeStore, PageWrite
 from memory.logic.knowledge.page_gate import build_quarantined_page, screen_page
-from memory.logic.knowledge.page_merge import MatchReason
+from memory.logic.knowledge.page_merge import MatchReason, find_matching_page
 from memory.logic.knowledge.page_queries import build_page_json
 from memory.logic.knowledge.page_sources import carry_sources, cite_sources
 from memory.logic.knowledge.pages import KnowledgePage, build_page_key, build_slug
@@ -55,14 +56,20 @@ def write_drafts(
     """Write the drafts in their order, so that two drafts about one subject become one page.
 
     A draft can name its ``sources``, and its ``origin``, which is the argument otherwise, and set ``hold`` to wait for a
-    review. All drafts are parsed and screened before the first is written; raise InvalidInput for an invalid one.
+    review, or ``spares_trusted`` to wait if it came from outside and would change a page that is trusted. All drafts are parsed and screened before the first is written; raise InvalidInput for an invalid one.
     """
     if mode not in MODES:
         raise InvalidInput(f"mode: use one of {', '.join(MODES)}.")
     screened = [_screen_draft(draft, entry_store, namespace, origin) for draft in drafts]
     store = KnowledgeStore(namespace, entry_store, clock=clock, source=source)
     results = []
-    for page, reasons in screened:
+    for draft, (page, reasons) in zip(drafts, screened, strict=True):
+        if (
+            not reasons
+            and draft.get("spares_trusted") is True
+            and _would_change_trusted(store, page)
+        ):
+            reasons = [{"reason": str(FindingReason.EXTERNAL_SOURCE), "detail": ""}]
         if reasons:
             entry = entry_store.store(build_quarantined_page(store, page, reasons))
             codes = tuple(reason["reason"] for reason in reasons)
@@ -107,6 +114,16 @@ def _screen_draft(
     page, reasons = screen_page(parse_draft(draft), draft, origin)
     source_ids = parse_string_list(draft.get("sources"), "sources")
     return cite_sources(page, find_digests(store, namespace, source_ids)), reasons
+
+
+def _would_change_trusted(store: KnowledgeStore, page: KnowledgePage) -> bool:
+    """Return whether a page that came from outside would change one that did not, or that somebody approved."""
+    if not page.origin:
+        return False
+    existing = store.get_page(page.id) if page.id else None
+    if existing is None and (match := find_matching_page(page, store.list_pages())):
+        existing = match.page
+    return existing is not None and not existing.origin
 
 
 def _write_page(store: KnowledgeStore, page: KnowledgePage, mode: str) -> PageWrite:

@@ -7,6 +7,7 @@ import pytest
 
 from memory.core.records import StoreParams, Tier
 from memory.core.scopes import resolve_namespace
+from memory.logic.knowledge.page_requests import write_drafts
 from memory.providers.in_memory import InMemoryProvider
 from tests.engine.language.test_untrusted import Page
 from tests.engine.nodes.memory.test_facts import ScriptedModel, operations
@@ -133,3 +134,39 @@ async def test_value_is_overwritten_where_nothing_trusted_is_lost(
 
     (entry,) = memory.living("conv:c1").values()
     assert (entry.value, entry.metadata["origin"]) == ("Our account is 77", "web")
+
+
+HOURS = {"title": "Opening hours", "content": "Open at nine"}
+
+
+async def write_page(memory: InMemoryProvider, page: str, **settings: Any) -> None:
+    nodes = [start("q"), node("web", "web-page"),
+             node("keep", "knowledge-write", scope="conversation", page_title=HOURS["title"],
+                  page_content="{{#web.text#}}", **settings),
+             end(stored=["keep", "pages"])]  # fmt: skip
+    edges = [f"{a.id} -> {b.id}" for a, b in itertools.pairwise(nodes)]
+    runner = WorkflowRunner(document(nodes, edges), memory=memory, plugins=[Page()])
+    result = await runner.start(inputs={"q": page}, system=SYSTEM).result()
+    assert result.error is None
+
+
+@for_each(
+    "origin, settings, contents",
+    [
+        ("", {}, ["Closed for good", "Open at nine"]),
+        ("web", {}, ["Closed for good"]),
+        ("", {"trusts_outside": True}, ["Closed for good"]),
+    ],
+)
+async def test_page_from_outside_waits_beside_a_trusted_one_about_the_same(
+    origin: str, settings: dict[str, Any], contents: list[str]
+) -> None:
+    memory = InMemoryProvider()
+    write_drafts([{**HOURS, "origin": origin}], memory, "conv:c1")
+
+    await write_page(memory, "Closed for good", mode="replace", **settings)
+
+    pages = memory.living("conv:c1").values()
+    assert sorted(each.value["content"] for each in pages) == contents
+    in_use = [each for each in pages if each.tier is not Tier.QUARANTINE]
+    assert len(in_use) == 1

@@ -37,6 +37,9 @@ SourceKind = Literal["", "conversation", "text", "url", "run"]
 MERGE: Mode = "merge"
 REPLACE: Mode = "replace"
 # The settings whose names don't begin with ``page_``, by what they are in a draft.
+_MARKS: Final = frozenset(
+    {"origin", "hold", "spares_trusted"}
+)  # of a draft, which no model may set
 _PAGE_FIELDS: Final = {"tags": "tags", "references": "references"}
 NEW_PAGE_TITLE: Final = gettext_noop("Notes")
 
@@ -347,8 +350,9 @@ def _add_origin(
     ctx: NodeContext,
 ) -> dict[str, Json]:
     """Replace the origin that a draft states, because a model may have written it."""
-    content = {name: value for name, value in draft.items() if name not in ("origin", "hold")}
+    content = {name: value for name, value in draft.items() if name not in _MARKS}
     if not is_influenced(ctx.node_id, selectors, ctx.untrusted):
         return content
-    hold = needs_scope_review(prepared.config.scope, trusted=prepared.config.trusts_outside)
-    return content | {"origin": WEB, "hold": hold}
+    is_trusted = prepared.config.trusts_outside
+    hold = needs_scope_review(prepared.config.scope, trusted=is_trusted)
+    return content | {"origin": WEB, "hold": hold, "spares_trusted": not is_trusted}

@@ -245,7 +245,8 @@ async def _write_page(call: MemoryCall) -> ToolOutcome:
     names = ("title", "summary", "content", "tags", "references", "sources")
     page = {name: call.arguments[name] for name in names if name in call.arguments}
     if call.has_read_untrusted:
-        page |= {"origin": WEB, "hold": needs_scope_review(call.scope, trusted=False)}
+        hold = needs_scope_review(call.scope, trusted=False)
+        page |= {"origin": WEB, "hold": hold, "spares_trusted": True}
     results = await get_knowledge(call.ctx, call.scope).write_pages(
         **call.address, pages=[page], mode=str(call.arguments.get("mode") or "merge")
     )
