@@ -33,6 +33,7 @@ _TABLE: Final[tuple[tuple[str, Scopes], ...]] = (
     (r"GET /memory/namespaces/", ("memory:read", "team:read")),
     (r"GET /memory/learning$", ("memory:read", "runs:read")),
     (r"POST /memory/(recall|review/{proposal_id}/dry-run)$", _READ_MEMORY),
+    (r"POST /memory/review/{proposal_id}/(apply|decide)$", (*_WRITE_MEMORY, "memory:speak")),
     (r"GET /(memory|knowledge)/", _READ_MEMORY),
     (r"\w+ /(memory|knowledge)/", _WRITE_MEMORY),
     (r"PUT /limits$", None),

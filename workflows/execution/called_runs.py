@@ -6,7 +6,8 @@ Of another team's runs only those of that team are counted together. What the ca
 caller with a limit of tokens or money starts nothing that way.
 """
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from typing import Final, Self
 from uuid import UUID
@@ -15,7 +16,7 @@ from django.core import signing
 from django.utils.translation import gettext as _
 
 from accounts.tenancy import tenant
-from config.net import get_received_mark
+from config.net import get_received_mark, mark_own_calls
 from workflows.engine.errors import NestingNotAllowed
 from workflows.engine.sub_workflows.children import MAX_DEPTH
 from workflows.engine.sub_workflows.spending import Spending
@@ -58,6 +59,13 @@ async def build_call_mark(claim: Claim, spending: Spending) -> Callable[[], str]
         start = await run_in_thread(_find_start, claim) if is_child else str(claim.run_id)
     calls = int(claim.row.get("calls_above") or 0)
     return lambda: CallMark(start, calls, bool(spending.get_left())).sign()
+
+
+@asynccontextmanager
+async def mark_calls(claim: Claim, spending: Spending) -> AsyncIterator[None]:
+    """Mark the calls of this installation that the run makes in the block."""
+    with mark_own_calls(await build_call_mark(claim, spending)):
+        yield
 
 
 def build_delivery_mark(run: Run) -> str:

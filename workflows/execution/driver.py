@@ -3,8 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from json import loads
@@ -15,7 +14,6 @@ from django.db import DatabaseError
 
 from config.monitoring.metrics import RUNS_ENDED
 from config.monitoring.tracing import open_span
-from config.net import mark_own_calls
 from config.redaction import Redactor
 from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Json
@@ -32,7 +30,7 @@ from workflows.engine.sub_workflows.spending import Spending, limit_model, sum_r
 from workflows.engine.sub_workflows.spending_limits import SpendingLimits
 from workflows.engine.testing.mocks import Mocks
 from workflows.execution import claims
-from workflows.execution.called_runs import build_call_mark
+from workflows.execution.called_runs import mark_calls
 from workflows.execution.claims import Claim
 from workflows.execution.curation.reminder import add_reminder
 from workflows.execution.curation.run_summary import build_learning_question, plan_curation
@@ -67,7 +65,7 @@ from workflows.execution.rounds.whole_run import WholeRun, load_whole_run
 from workflows.execution.run_setup import Setup, load_setup
 from workflows.execution.threads import run_in_thread
 from workflows.sandbox.places import run_for
-from workflows.tools.kept_connections import ParkedConnections, Pool, keep_connections
+from workflows.tools.kept_connections import ParkedConnections, keep_connections
 
 
 log = logging.getLogger(__name__)
@@ -225,7 +223,8 @@ class _Attempt:
             run_plan = partial(run_plan, seeds=missing_steps, pause_control=pause_control)
             await record_run_start(claim, self.prepared)
         try:
-            async with self._open_connections(spending) as pool:
+            kept = keep_connections(self.context.connections, claim.run_id)
+            async with mark_calls(self.acting, spending), kept as pool:
                 answers = await self._load_answers()
                 result = await run_plan(answers=answers, begun_steps=begun_steps)
                 pool.is_pausing = result.status is RunStatus.PAUSED
@@ -245,15 +244,6 @@ class _Attempt:
             await self._pause(result, len(missing_steps), reason or get_reason(result.open_waits))
         else:
             await self._finish(result, ports)
-
-    @asynccontextmanager
-    async def _open_connections(self, spending: Spending) -> AsyncIterator[Pool]:
-        """Keep the connections of the run, and mark its calls of this installation."""
-        mark = await build_call_mark(self.acting, spending)
-        kept = keep_connections(self.context.connections, self.execution.claim.run_id)
-        with mark_own_calls(mark):
-            async with kept as pool:
-                yield pool
 
     async def _store_spent(self, start: RunStart, cost: float | None) -> None:
         """Store what the run has spent, for the agent above it. The run ends as it has, whether that can be stored or not."""

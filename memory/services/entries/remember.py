@@ -80,9 +80,7 @@ def remember(
         context = access.build_context(Operation.STORE, reason)
         row, state = access.claim_to_write(params.key, context)
         if not is_provider:  # the other installation has its person's choices
-            previous = _find_previous(access, params.key, state)
-            params = keep_prompt_use(params, previous)
-            params = params if raw else mark_value(params, previous, caller)
+            params = _follow_previous(access, params, state, raw=raw)
         if not raw:
             params = _admit(access, row, params, is_provider=is_provider)
         if once and (existing := _find_known_entry(access, params, state)) is not None:
@@ -92,6 +90,15 @@ def remember(
         if access.external is not None:
             return _store_externally(access, params)
         return _store(access, row, params, context, state)
+
+
+def _follow_previous(
+    access: NamespaceAccess, params: StoreParams, state: rows.WriteState | None, *, raw: bool
+) -> StoreParams:
+    """Return the parameters with what holds on of the entry that has the key now: how it is used, and its review."""
+    previous = _find_previous(access, params.key, state)
+    params = keep_prompt_use(params, previous)
+    return params if raw else mark_value(params, previous, access.caller)
 
 
 def _find_previous(
