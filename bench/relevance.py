@@ -121,7 +121,7 @@ class Person:
     def __init__(self, facts: Sequence[str]) -> None:
         from memory.core.records import StoreParams
         from memory.embedding.judge import find_judge
-        from memory.logic.judgement.learning import build_fact_metadata
+        from memory.logic.judgement.wishes.remaining import build_fact_metadata
         from memory.plugins import make_temporary_memory
 
         memory = make_temporary_memory()

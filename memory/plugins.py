@@ -12,8 +12,8 @@ from memory.core.scope_kinds import ScopeKind
 from memory.core.scopes import Scope
 from memory.embedding.embedders import get_configured_embedder
 from memory.embedding.judge import find_judge
-from memory.logic.judgement.learning import build_fact_metadata
 from memory.logic.judgement.questions.question_recall import recall_for_question
+from memory.logic.judgement.wishes.remaining import build_fact_metadata
 from memory.providers import find_provider_factory
 from memory.providers.base import MemoryProvider
 

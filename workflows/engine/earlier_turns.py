@@ -46,9 +46,9 @@ def list_facts(events: Iterable[Mapping[str, Json]]) -> tuple[TurnFact, ...]:
 
 def _iterate_facts(data: Mapping[str, Json]) -> Iterator[TurnFact]:
     scope = str(data.get("scope") or "")
-    written = data.get("entry")
-    for entry in [written] if written else data.get("entries") or ():
+    entry_written = data.get("entry")
+    for entry in [entry_written] if entry_written else data.get("entries") or ():
         id_, text = entry.get("id"), entry.get("value")
         is_text = isinstance(text, str) and 0 < len(text) <= MAX_FACT
         if id_ and is_text and scope not in HIDDEN_SCOPES:
-            yield TurnFact(str(id_), scope, text, is_stored=bool(written))
+            yield TurnFact(str(id_), scope, text, is_stored=bool(entry_written))

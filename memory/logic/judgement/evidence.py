@@ -121,9 +121,11 @@ class Evidence:
         return "" if speaks else OTHER_ENTRY
 
     def _is_wish(self, operation: Operation) -> bool:
-        said = self._list_said(operation)
-        is_wish = self.judge and any(clause.is_forget for clause in self.judge.judge_texts(said))
-        return bool(is_wish) or any(map(rules.asks_to_forget, said))
+        sentences = self._list_said(operation)
+        is_wish = self.judge and any(
+            clause.is_forget for clause in self.judge.judge_texts(sentences)
+        )
+        return bool(is_wish) or any(map(rules.asks_to_forget, sentences))
 
     def _names_nothing(self, operation: Operation) -> bool:
         if self.judge is None:
@@ -136,10 +138,12 @@ class Evidence:
         return clause is not None and clause.kind in ASKING and clause.certainty >= MIN_SURE_KIND
 
     def _speaks_of(self, operation: Operation, fact: KnownFact, earlier: Sequence[str]) -> bool:
-        said = self._list_said(operation)
-        if self.judge is None or any(list_words(text) & list_words(fact.text) for text in said):
+        sentences = self._list_said(operation)
+        if self.judge is None or any(
+            list_words(text) & list_words(fact.text) for text in sentences
+        ):
             return True
-        if self._is_near(said, fact.text):
+        if self._is_near(sentences, fact.text):
             return True
         if self._only_asks(operation):
             return False
@@ -150,22 +154,22 @@ class Evidence:
 
     def _ends_something_of_others(self, operation: Operation, fact: KnownFact) -> bool:
         """Return whether what ended may be about somebody of theirs, by another word: "we broke up", "my wife"."""
-        clause, known = self._judge(operation.evidence), self._judge(fact.text)
-        if clause is None or known is None or known.is_of_speaker >= MIN_CHANGE:
+        clause, fact_clause = self._judge(operation.evidence), self._judge(fact.text)
+        if clause is None or fact_clause is None or fact_clause.is_of_speaker >= MIN_CHANGE:
             return False
         return max(clause.ended, clause.changed) >= MIN_CHANGE
 
     def _is_near(self, texts: Sequence[str], other: str) -> bool:
         return self._has_topic(texts, other) or any(
-            near >= MIN_NEAR_ENTRY for near in self._list_nearness(texts, other)
+            nearness >= MIN_NEAR_ENTRY for nearness in self._list_nearness(texts, other)
         )
 
     def _has_topic(self, texts: Sequence[str], other: str) -> bool:
         clause = self._judge(other)
         if clause is None or self.judge is None:
             return False
-        judged = self.judge.judge_texts([text for text in texts if text.strip()])
-        return any(float((each.topics * clause.topics).max()) >= MIN_TOPIC for each in judged)
+        clauses = self.judge.judge_texts([text for text in texts if text.strip()])
+        return any(float((each.topics * clause.topics).max()) >= MIN_TOPIC for each in clauses)
 
     def _find_nearest(self, operation: Operation, text: str) -> float:
         return max(self._list_nearness(self._list_said(operation), text), default=0.0)
@@ -191,28 +195,29 @@ def _normalize(text: str) -> str:
 
 def _has_words(text: str, evidence: str) -> bool:
     """Return whether the evidence stands in the text, and begins and ends where words do."""
-    words, whole = _normalize(evidence), _normalize(text)
+    words, normal_text = _normalize(evidence), _normalize(text)
     if not words:
         return False
     return any(
-        _is_apart(whole, start, start + len(words)) for start in _iterate_places(whole, words)
+        _is_apart(normal_text, start, start + len(words))
+        for start in _iterate_places(normal_text, words)
     )
 
 
 def _iterate_places(text: str, part: str) -> Iterator[int]:
-    place = text.find(part)
-    while place >= 0:
-        yield place
-        place = text.find(part, place + 1)
+    position = text.find(part)
+    while position >= 0:
+        yield position
+        position = text.find(part, position + 1)
 
 
 def _is_apart(text: str, start: int, end: int) -> bool:
     return not (_joins(text, start) or _joins(text, end))
 
 
-def _joins(text: str, place: int) -> bool:
+def _joins(text: str, position: int) -> bool:
     """Return whether a word of a script with spaces goes on at the place."""
-    around = text[place - 1 : place + 1] if 0 < place < len(text) else ""
+    around = text[position - 1 : position + 1] if 0 < position < len(text) else ""
     return len(around) == 2 and all(map(_SPACED_CHARACTER.match, around))
 
 
@@ -233,9 +238,9 @@ def _count_missing(text: str, sources: str) -> tuple[int, int]:
 
     Of a name only the beginning counts, because many languages change its end: "Warszawa", "w Warszawie".
     """
-    said, digits = _normalize(sources), re.sub(r"\D", "", sources)
+    words, digits = _normalize(sources), re.sub(r"\D", "", sources)
     names = [name for name in _NAME.findall(text) if not _DATE_WORD.fullmatch(name)]
-    unsaid = [name for name in names if _normalize(name)[: max(3, len(name) - 3)] not in said]
+    unsaid = [name for name in names if _normalize(name)[: max(3, len(name) - 3)] not in words]
     numbers = [re.sub(r"\D", "", number) for number in _NUMBER.findall(text)]
     numbers = [number for number in numbers if len(number) >= _MIN_DIGITS]
     unsaid += [number for number in numbers if number not in digits]

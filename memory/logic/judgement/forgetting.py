@@ -91,8 +91,8 @@ def _decide_each_part(
     What is to be forgotten is one operation, so that what an entry says beside all of it is kept.
     """
     for parts in clause.parts:
-        named = parts[1:] if is_verb(parts[0].text) else parts
-        operations = [_decide_by_candidates(part, known_facts, center) for part in named]
+        wishes = parts[1:] if is_verb(parts[0].text) else parts
+        operations = [_decide_by_candidates(part, known_facts, center) for part in wishes]
         if all(operations):
             return [*_join([operation for operation in operations if operation], clause.text)]
     return []
@@ -100,13 +100,13 @@ def _decide_each_part(
 
 def _join(operations: Sequence[Operation], evidence: str) -> Iterator[Operation]:
     """Yield one operation that forgets, and one that asks about the rest."""
-    gone: tuple[str, ...] = ()
+    earlier_targets: tuple[str, ...] = ()
     for action in (Action.FORGET, Action.ASK):
         ids = (target for each in operations if each.action is action for target in each.targets)
-        targets = tuple(target for target in dict.fromkeys(ids) if target not in gone)
+        targets = tuple(target for target in dict.fromkeys(ids) if target not in earlier_targets)
         if targets:
             yield Operation(action, targets=targets, evidence=evidence)
-        gone = targets
+        earlier_targets = targets
 
 
 def _decide_by_candidates(
@@ -114,8 +114,8 @@ def _decide_by_candidates(
 ) -> Operation | None:
     """Forget the facts that are likely, with what they were before, or ask about them."""
     current = [judgement for judgement in known_facts if not judgement.fact.is_former]
-    former = [judgement for judgement in known_facts if judgement.fact.is_former]
-    former_candidates = list_candidates(clause, former, center)
+    former_facts = [judgement for judgement in known_facts if judgement.fact.is_former]
+    former_candidates = list_candidates(clause, former_facts, center)
     is_about_former = clause.former >= MIN_FORMER and bool(former_candidates)
     candidates = [] if is_about_former else list_candidates(clause, current, center)
     selection = [*select_meant(clause, candidates or former_candidates)]
@@ -126,7 +126,7 @@ def _decide_by_candidates(
         return Operation(Action.ASK, targets=ids, evidence=clause.text)
     if candidates:
         selection += _select_history(selection, former_candidates)
-    facts = [judgement.fact for judgement in (former if is_about_former else known_facts)]
+    facts = [judgement.fact for judgement in (former_facts if is_about_former else known_facts)]
     evidence = list_evidence(selection, facts)
     targets = (*(fact.id for fact in selection), *(fact.id for fact in evidence))
     return Operation(Action.FORGET, targets=targets, evidence=clause.text)

@@ -100,8 +100,8 @@ class Judge:
         """Judge what the message says after the turns before it, and what of it may be kept."""
         reading = read_message(message, self.judge_texts, turns)
         is_answer = not reading.clauses and reading.readable is None
-        judged = self._judge_answer(message, turns) if is_answer else reading.clauses
-        clauses = tuple(map(self._read_wish, judged))
+        statements = self._judge_answer(message, turns) if is_answer else reading.clauses
+        clauses = tuple(map(self._read_wish, statements))
         self._clauses.update((clause.text, clause) for clause in clauses)
         return replace(reading, clauses=clauses)
 
@@ -110,10 +110,10 @@ class Judge:
         question = find_question(turns[-1].assistant) if turns else ""
         if not question or not is_short_answer(message):
             return []
-        asked, answer = self.judge_texts([question, message.strip()])
-        if not asks_for_value(asked, answer):
+        asking, answer = self.judge_texts([question, message.strip()])
+        if not asks_for_value(asking, answer):
             return []
-        statement = build_statement(asked.attribute, question, message)
+        statement = build_statement(asking.attribute, question, message)
         return [
             replace(c, kind=Kind.FACT) for c in self.judge_texts([statement] if statement else [])
         ]

@@ -3,7 +3,6 @@
 The services perform them with both (``memory.services.entries.learn``).
 """
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import NotAdmitted
 from memory.core.provider import NamespaceStore, utc_now
 from memory.core.recall.selection import is_former
-from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
+from memory.core.records import MemoryEntry, MemoryQuery, Source, StoreParams, Tier
 from memory.core.scopes import parse_tier
 from memory.logic.entries.ingress import get_origin, screen_params
 from memory.logic.entries.known_statements import find_known_entry
@@ -22,24 +21,18 @@ from memory.logic.entries.origins import get_untrusted_origin
 from memory.logic.entries.texts import list_texts
 from memory.logic.judgement.forgetting import means_latest
 from memory.logic.judgement.judge import Judge, Proposal, Turn
-from memory.logic.judgement.labels import About, Kind
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
 from memory.logic.judgement.related_entries import (
-    ABOUT,
-    ATTRIBUTE,
-    KIND,
     FindOfOthers,
     build_queries,
     find_related,
 )
-from memory.logic.judgement.remainders import find_remainder
+from memory.logic.judgement.wishes.remaining import build_fact_metadata, list_remaining
 from memory.logic.judgement.wording.validity import ALWAYS, Validity, read_validity
 from memory.logic.profile import inherit_prompt_use
 
 
-MIN_OF_SPEAKER: Final = 0.5  # probability
 TICK: Final = timedelta(microseconds=1)  # the least time for which an entry holds
-KEY_LENGTH: Final = 12  # of the hash in the key of an entry that nobody chose a key for
 
 
 def propose_for_store(
@@ -52,54 +45,6 @@ def propose_for_store(
         return [store.recall(query) for query in queries]
 
     return turn.propose(find_related(recall_each, queries, turn.clauses, find_of_others))
-
-
-def build_fact_metadata(
-    metadata: dict[str, Json], text: str, judge: Judge | None
-) -> dict[str, Json]:
-    """Return the metadata with the attribute of the fact, unless the author gave it one.
-
-    It also says what keeps the fact in or out of the profile: that it is an instruction, or about somebody else.
-    """
-    if judge is None or ATTRIBUTE in metadata:
-        return metadata
-    (clause,) = judge.judge_texts([text])
-    labels = {ATTRIBUTE: str(clause.attribute)}
-    if clause.kind is Kind.INSTRUCTION:
-        labels[KIND] = str(Kind.INSTRUCTION)
-    elif clause.is_of_speaker < MIN_OF_SPEAKER:
-        labels[ABOUT] = str(About.OTHER)
-    return {**labels, **metadata, ATTRIBUTE: labels[ATTRIBUTE]}
-
-
-def list_remaining(
-    judge: Judge | None, wish: str, targets: Sequence[MemoryEntry], now: datetime
-) -> list[StoreParams] | None:
-    """Return what entries say beside what is to be forgotten, as new entries, or None if that can't be told apart."""
-    remaining: list[StoreParams] = []
-    for target in targets:
-        remainder = find_remainder(judge, wish, " ".join(list_texts(target.value)))
-        is_text = isinstance(target.value, str)
-        if remainder.is_unclear or (remainder.texts and not is_text):
-            return None
-        remaining += (_build_remaining(judge, target, text, now) for text in remainder.texts)
-    return remaining
-
-
-def _build_remaining(
-    judge: Judge | None, target: MemoryEntry, text: str, now: datetime
-) -> StoreParams:
-    """Return the entry that has the text from now on, with all that was chosen for the entry that said more."""
-    author_metadata = {
-        k: v for k, v in target.metadata.items() if k not in (ATTRIBUTE, KIND, ABOUT)
-    }
-    content = get_state(target, CONTENT)
-    content |= {"value": text, "metadata": build_fact_metadata(author_metadata, text, judge)}
-    digest = hashlib.sha256(f"{target.id} {text}".encode()).hexdigest()
-    ttl = (target.expires_at - now).total_seconds() if target.expires_at else None
-    return StoreParams(
-        namespace=target.namespace, key=f"m-{digest[:KEY_LENGTH]}", ttl_seconds=ttl, **content
-    )
 
 
 def _has_ended(target: MemoryEntry, successor: str, moment: datetime) -> bool:
@@ -183,12 +128,14 @@ class Learner(ABC):
         if not any(target.replaces for target in targets) or self._means_latest(wish):
             return targets
         ids = {target.id for target in targets}
-        former = [entry for entry in self._find_replaced(targets) if entry.id not in ids]
+        replaced = [entry for entry in self._find_replaced(targets) if entry.id not in ids]
         if self.judge is not None and not is_whole:
-            texts = self.judge.judge_texts([" ".join(list_texts(each.value)) for each in former])
-            meant = {clause.text for clause in self.judge.list_meant(wish, texts)}
-            former = [each for each in former if " ".join(list_texts(each.value)) in meant]
-        return [*targets, *former]
+            texts = self.judge.judge_texts([" ".join(list_texts(each.value)) for each in replaced])
+            texts_meant = {clause.text for clause in self.judge.list_meant(wish, texts)}
+            replaced = [
+                each for each in replaced if " ".join(list_texts(each.value)) in texts_meant
+            ]
+        return [*targets, *replaced]
 
     def _means_latest(self, wish: str) -> bool:
         return self.judge is not None and means_latest(self.judge.judge_texts([wish])[0])
@@ -206,8 +153,8 @@ class Learner(ABC):
             return LearnedChange(operation.action, reasons=tuple(fault.reasons), message=str(fault))
         if entry.tier is Tier.QUARANTINE:  # what nobody has approved takes no one's place
             return LearnedChange(operation.action, entry, is_new=is_new)
-        others = [target for target in targets if target.id != entry.id]
-        retired = self._retire_each(others, entry.id, max(now, validity.valid_from or now))
+        other_targets = [target for target in targets if target.id != entry.id]
+        retired = self._retire_each(other_targets, entry.id, max(now, validity.valid_from or now))
         return LearnedChange(operation.action, entry, is_new=is_new, ended=retired)
 
     def _build_content(

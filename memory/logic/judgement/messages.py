@@ -53,12 +53,12 @@ def read_message(message: str, judge_all: JudgeAll, turns: Sequence[PrecedingTur
         for splits in splits_by_sentence.values()
     ]
     heads = [clauses_by_text[sentence] for sentence in sentences]
-    chosen = [*map(choose_clauses, heads, judged_splits)]
-    kept_out = find_kept_out([*map(_describe, heads, judged_splits, chosen)])
+    choices = [*map(choose_clauses, heads, judged_splits)]
+    kept_out = find_kept_out([*map(_describe, heads, judged_splits, choices)])
     clauses: dict[str, Clause] = {}
     for number, head in enumerate(heads):
         if number not in kept_out:
-            choice = [_as_wish(clause) for clause in chosen[number] or _list_unkept(head)]
+            choice = [_as_wish(clause) for clause in choices[number] or _list_unkept(head)]
             choice = [
                 clause for clause in choice if clause.is_forget or not is_redacted(clause.text)
             ]
@@ -70,7 +70,7 @@ def read_message(message: str, judge_all: JudgeAll, turns: Sequence[PrecedingTur
 
 
 def _describe(
-    sentence: Clause, splits: Sequence[Sequence[Clause]], chosen: Sequence[Clause]
+    sentence: Clause, splits: Sequence[Sequence[Clause]], choice: Sequence[Clause]
 ) -> Sentence:
     """Say what of a sentence isn't to be kept, if the person asks for it."""
     is_wish = sentence.is_forget
@@ -85,7 +85,7 @@ def _describe(
     topic = int(sentence.topics.argmax())
     return Sentence(
         sentence.text,
-        states=not is_wish and any(clause.is_stored for clause in chosen),
+        states=not is_wish and any(clause.is_stored for clause in choice),
         is_wish=is_wish,
         has_both=has_both,
         vagueness=sentence.latest,

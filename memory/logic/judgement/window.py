@@ -79,8 +79,8 @@ class _Reader:
         texts = {_normalize(text) for text in holding}
         values = frozenset[str]().union(*map(_list_values, holding))
         facts = [fact for fact in facts if _normalize(fact.text) not in texts]
-        gone = dict.fromkeys(fact.text for fact in facts if self._is_gone(fact))
-        self._gone = [_Said(text, values) for text in gone]
+        gone_texts = dict.fromkeys(fact.text for fact in facts if self._is_gone(fact))
+        self._gone = [_Said(text, values) for text in gone_texts]
         self._former = {
             fact.text: (_Said(fact.text, values), self._states[fact.id].valid_until)
             for fact in facts
@@ -90,7 +90,7 @@ class _Reader:
     def read(self, turn: EarlierTurn) -> tuple[str, str]:
         query, answer = self._leave_out(turn.query), self._leave_out(turn.answer)
         stored = {fact.text for fact in turn.facts if fact.is_stored}
-        if query == turn.query and any(said.text in stored for said in self._gone):
+        if query == turn.query and any(statement.text in stored for statement in self._gone):
             query = LEFT_OUT  # it was told in other words, which nobody can pick out
         return self._add_ends(query, stored), answer
 
@@ -106,22 +106,22 @@ class _Reader:
         return until is not None and until <= self._now
 
     def _leave_out(self, message: str) -> str:
-        if not any(said.may_be_in(message) for said in self._gone):
+        if not any(statement.may_be_in(message) for statement in self._gone):
             return message
         parts = _BREAK.split(message)
-        for said in self._gone:
-            parts = [said.cut(part) for part in parts]
+        for statement in self._gone:
+            parts = [statement.cut(part) for part in parts]
         breaks = [*parts[1::2], ""]
         pairs = zip(parts[::2], breaks, strict=True)
         rest = "".join(text + end for text, end in pairs if text).strip()
         return rest if any(map(str.isalnum, rest)) else LEFT_OUT
 
     def _add_ends(self, query: str, stored: Iterable[str]) -> str:
-        for text, (said, until) in self._former.items():
+        for text, (statement, until) in self._former.items():
             if until is None:
                 continue
             parts = _BREAK.split(query)
-            repeats = [part for part in parts if said.is_in(part)]
+            repeats = [part for part in parts if statement.is_in(part)]
             mark = f"[until {until.day} {until:%b %Y}"
             if repeats:
                 query = query.replace(repeats[0], f"{mark}] {repeats[0]}", 1)
@@ -154,9 +154,9 @@ class _Said:
 
     def cut(self, sentence: str) -> str:
         """Return the sentence without the text or, if it has it in other words, nothing."""
-        place = sentence.casefold().find(self._start)
-        if place >= 0 and len(sentence.casefold()) == len(sentence):
-            rest = sentence[:place] + sentence[place + len(self._start) :]
+        position = sentence.casefold().find(self._start)
+        if position >= 0 and len(sentence.casefold()) == len(sentence):
+            rest = sentence[:position] + sentence[position + len(self._start) :]
             has_more = len(_WORD.findall(rest)) >= MIN_REST
             return rest if has_more and not self.is_in(rest) else ""
         return "" if self.is_in(sentence) else sentence

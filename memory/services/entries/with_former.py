@@ -27,10 +27,10 @@ def forget_with_former(
     text = get_shared_namespace(caller, entry_ids)
     with open_namespace(caller, "forget", "memory.forgotten", namespace=text) as access:
         namespace = access.lock()
-        former = rows.list_replaced_ids(namespace, map(str, ids)) if namespace else []
+        replaced_ids = rows.list_replaced_ids(namespace, map(str, ids)) if namespace else []
         if namespace is None or rows.find_living(namespace).filter(pk__in=ids).count() < len(ids):
             raise NotFound(_("Memory not found. It may have been forgotten already."))
-        forget_selected(access, lambda query: query.filter(pk__in=[*ids, *former]), reason)
+        forget_selected(access, lambda query: query.filter(pk__in=[*ids, *replaced_ids]), reason)
 
 
 @retry_on_conflict
@@ -39,9 +39,9 @@ def restore_with_former(caller: MemoryCaller, *, entry_id: UUID | str, reason: s
     with pausable_tenant([caller.team_id]):
         with open_entry(caller, "view", "memory.listed", entry_id) as access:
             row = access.target.row
-            former = _list_forgotten_with(row, UUID(str(entry_id))) if row else []
+            former_ids = _list_forgotten_with(row, UUID(str(entry_id))) if row else []
         restore(caller, entry_id=entry_id, reason=reason)
-        for former_id in former:
+        for former_id in former_ids:
             restore(caller, entry_id=former_id, reason=reason)
 
 
@@ -51,7 +51,7 @@ def _list_forgotten_with(namespace: Namespace, entry_id: UUID) -> list[UUID]:
     last = revisions.filter(entry_id=entry_id).order_by("-number").first()
     if last is None:
         return []
-    former = rows.list_replaced_ids(namespace, [str(entry_id)])
-    forgotten = Entry.objects.unscoped().filter(pk__in=former).exclude(deleted_at=None)
+    replaced_ids = rows.list_replaced_ids(namespace, [str(entry_id)])
+    forgotten = Entry.objects.unscoped().filter(pk__in=replaced_ids).exclude(deleted_at=None)
     revisions = revisions.filter(change_id=last.change_id, entry_id__in=forgotten.values("pk"))
     return [*revisions.order_by("entry_id").values_list("entry_id", flat=True)]

@@ -41,9 +41,9 @@ def find_topic_floors(clause: Clause) -> TopicFloors | None:
     """Return the floors for what the text speaks of, or None if it is neither a question nor a statement."""
     find_floor: FindFloor
     if clause.kind in STATING:
-        others, find_floor = STATEMENT_FLOOR, _find_floor_of_statement
+        other_floor, find_floor = STATEMENT_FLOOR, _find_floor_of_statement
     elif clause.kind is Kind.QUESTION:
-        others, find_floor = _find_other_floor(clause), _find_floor_of_question
+        other_floor, find_floor = _find_other_floor(clause), _find_floor_of_question
     else:
         return None
     by_attribute = {
@@ -52,7 +52,7 @@ def find_topic_floors(clause: Clause) -> TopicFloors | None:
         for attribute in topic
     }
     words = frozenset(word for word in list_words(clause.text) if not names_speaker(word))
-    return TopicFloors(by_attribute, others, words)
+    return TopicFloors(by_attribute, other_floor, words)
 
 
 def _measure_share(clause: Clause, topic: frozenset[Attribute]) -> float:

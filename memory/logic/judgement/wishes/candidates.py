@@ -75,8 +75,8 @@ def list_candidates(
     clause: Clause, known_facts: Sequence[JudgedFact], center: Floats
 ) -> list[Candidate]:
     """Return the known facts that a wish to forget may mean, the nearest first."""
-    judged = (_judge(clause, judgement, center) for judgement in known_facts)
-    candidates = [candidate for candidate in judged if candidate]
+    judgements = (_judge(clause, judgement, center) for judgement in known_facts)
+    candidates = [candidate for candidate in judgements if candidate]
     if not any(fact.is_sure for fact in candidates):
         return []
     return sorted(_leave_out_others(clause, candidates), key=lambda fact: (-fact.nearness, fact.id))

@@ -83,9 +83,9 @@ def find_kept_out(sentences: Sequence[Sentence]) -> Mapping[int, bool]:
         is_sure = asks_not_to_keep(sentence.text)
         if not (sentence.is_wish or (is_sure and sentence.vagueness >= MIN_VAGUE)):
             continue
-        meant = _list_meant(sentences, number, is_sure=is_sure)
-        kept_out |= dict.fromkeys(meant, False)
-        if meant and (sentence.topic is None or sentence.vagueness >= MIN_VAGUE):
+        numbers = _list_meant(sentences, number, is_sure=is_sure)
+        kept_out |= dict.fromkeys(numbers, False)
+        if numbers and (sentence.topic is None or sentence.vagueness >= MIN_VAGUE):
             kept_out[number] = True
     return kept_out
 

@@ -123,10 +123,10 @@ def _merge_words(words: list[str], rest: list[str], *, is_sure: bool) -> str:
         numbers = [index for index, word in enumerate(words) if _has_digit(word)]
         if numbers and numbers[-1] < len(words) - 1:
             return " ".join([*words[: numbers[-1]], _fold(rest[0]), *words[numbers[-1] + 1 :]])
-    place = _find_place(words, rest, is_sure=is_sure)
-    if place is None:
+    index = _find_place(words, rest, is_sure=is_sure)
+    if index is None:
         return ""
-    merged = " ".join([*words[:place], *rest])
+    merged = " ".join([*words[:index], *rest])
     return merged[:1].upper() + merged[1:] if words[0][:1].isupper() else merged
 
 
@@ -151,9 +151,9 @@ def _find_place(words: Sequence[str], rest: Sequence[str], *, is_sure: bool) -> 
     return None
 
 
-def _count_alike(words: Sequence[str], others: Sequence[str]) -> int:
+def _count_alike(words: Sequence[str], other_words: Sequence[str]) -> int:
     """Return the number of words with which both begin."""
-    pairs = [first == second for first, second in zip(words, others, strict=False)]
+    pairs = [first == second for first, second in zip(words, other_words, strict=False)]
     return pairs.index(False) if False in pairs else len(pairs)
 
 

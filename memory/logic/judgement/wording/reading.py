@@ -44,8 +44,8 @@ def read_sentences(message: str, turns: Sequence[PrecedingTurn] = ()) -> list[st
     earlier_sentences = [text for turn in turns for text in _list_sentences(turn.person)]
     sentences = leave_out_played(_list_sentences(message))
     corrected = apply_corrections(sentences, earlier_sentences[-1] if earlier_sentences else "")
-    named = name_subjects(corrected, earlier_sentences)
-    return [text for text in named if len(text) <= MAX_LENGTH]
+    texts = name_subjects(corrected, earlier_sentences)
+    return [text for text in texts if len(text) <= MAX_LENGTH]
 
 
 def is_redacted(text: str) -> bool:

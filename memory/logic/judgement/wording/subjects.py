@@ -101,8 +101,8 @@ def name_subjects(sentences: Sequence[str], earlier_sentences: Sequence[str] = (
         if not before or not (is_other or _NAME_ALONE.match(sentence)):
             result.append(sentence)
             continue
-        if whole := _name_subject(sentence, before):
-            result.append(whole)
+        if subject_sentence := _name_subject(sentence, before):
+            result.append(subject_sentence)
         elif result and _can_join(result[-1], sentence):
             result[-1] = _join(result[-1], sentence)
         elif not result and _can_join(before[-1], sentence):
@@ -141,10 +141,10 @@ def _find_person(sentence: str) -> str:
     if not matches:
         unspaced = [*_UNSPACED_PERSON.finditer(sentence)]
         return unspaced[-1][0].strip() if unspaced else ""
-    own, noun, name = matches[-1].group("own", "noun", "name")
-    own = _NEUTER.get(own.casefold(), own)
+    owner, noun, name = matches[-1].group("own", "noun", "name")
+    owner = _NEUTER.get(owner.casefold(), owner)
     is_name = name[1:2].isupper()
-    phrase = f"{own} {noun}{name if is_name else ''}"
+    phrase = f"{owner} {noun}{name if is_name else ''}"
     return phrase[:1].upper() + phrase[1:]
 
 

@@ -11,9 +11,9 @@ from memory.embedding.embedders import Options
 from memory.embedding.local import LocalModel
 from memory.logic.judgement.asked_facts import MIN_FORMER, TOPIC_PART
 from memory.logic.judgement.judge import Judge
-from memory.logic.judgement.learning import build_fact_metadata
 from memory.logic.judgement.questions.question_recall import OTHER_TOPIC_SHARE, recall_for_question
 from memory.logic.judgement.related_entries import ATTRIBUTE
+from memory.logic.judgement.wishes.remaining import build_fact_metadata
 from memory.providers.in_memory import InMemoryProvider
 from workflows.engine.ports import Origin
 

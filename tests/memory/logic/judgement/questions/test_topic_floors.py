@@ -10,9 +10,9 @@ from memory.embedding.embedders import Options
 from memory.embedding.local import LocalModel
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.labels import About, Attribute
-from memory.logic.judgement.learning import build_fact_metadata
 from memory.logic.judgement.questions.concern import measure_topic_floors
 from memory.logic.judgement.questions.topic_floors import FAR_FLOOR, find_topic_floors
+from memory.logic.judgement.wishes.remaining import build_fact_metadata
 from memory.providers.in_memory import InMemoryProvider
 from workflows.engine.ports import Origin
 
