@@ -66,6 +66,28 @@ def test_version_note_stays_when_somebody_edits_meanwhile(draft: Draft) -> None:
     expect(note).to_have_value("")
 
 
+# While the history is on its way, the draft is edited: the answer was made before it, and is read after it.
+EDIT_MEANWHILE = """() => {
+  const { fetch } = window, { edits, urls } = mnemoflow.editor;
+  window.fetch = async (address, ...options) => {
+    const answer = await fetch(address, ...options);
+    if (address !== urls.history) return answer;
+    window.fetch = fetch;
+    await edits.send([{ op: "rename", id: "greet", title: "Welcome" }], { label: "Rename it" });
+    return answer;
+  };
+}"""
+
+
+def test_history_that_was_fetched_before_an_edit_is_fetched_again(draft: Draft) -> None:
+    page = draft.page
+    page.evaluate(EDIT_MEANWHILE)
+
+    page.locator("#tab-history").click()
+
+    expect(page.locator("[aria-labelledby=history-edits] li")).to_have_count(1)
+
+
 def test_input_of_a_run_stays_when_somebody_adds_another_one(draft: Draft) -> None:
     page, card = draft.page, draft.page.locator("#run-card")
     page.locator("#tab-run").click()

@@ -15,14 +15,16 @@ export function install(editor) {
   async function refresh() {
     request?.abort();
     request = new AbortController();
+    isStale = false; // what changes from now on may be missing in the answer
     try {
       const response = await fetch(editor.urls.history, { signal: request.signal, headers: { "HX-Request": "true" } });
       if (!response.ok) throw new Error(String(response.status));
       const html = await response.text();
       replaceAroundTypedTexts(panel, () => (panel.innerHTML = html));
-      isStale = false;
     } catch (error) {
-      if (error.name !== "AbortError") panel.textContent = t("The history could not be loaded");
+      if (error.name === "AbortError") return;
+      isStale = true;
+      panel.textContent = t("The history could not be loaded");
     }
   }
 
