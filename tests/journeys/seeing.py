@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from playwright.sync_api import Error, FloatRect, Locator, Page, Route, expect
+from playwright.sync_api import Error, FloatRect, Locator, Page, Request, Route, expect
 
 from tests.support import waiting
 
@@ -82,6 +82,21 @@ def deaf(page: Page) -> Iterator[None]:
         yield
     finally:
         session.detach()
+
+
+@contextmanager
+def note_requests(page: Page) -> Iterator[list[Request]]:
+    """Note what the page asks for during the block. As long as somebody listens, the browser tells of each request."""
+
+    def note(request: Request) -> None:
+        requests.append(request)
+
+    requests: list[Request] = []
+    page.on("request", note)
+    try:
+        yield requests
+    finally:
+        page.remove_listener("request", note)
 
 
 class Gate:

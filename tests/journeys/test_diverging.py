@@ -8,7 +8,7 @@ from playwright.sync_api import Route
 
 from tests.journeys.pairing import Pair, Seat, document, open_editor, pair
 from tests.journeys.rooms import Rooms
-from tests.journeys.seeing import deaf
+from tests.journeys.seeing import deaf, note_requests
 from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
 
@@ -106,12 +106,12 @@ def test_page_that_shows_less_than_there_is_is_read_anew(both: Pair):
 
 def test_page_that_shows_all_there_is_is_left_alone(both: Pair):
     alice, bob = both.seats
-    read: list[str] = []
-    alice.page.on("request", lambda request: read.append(request.url))
 
-    send(bob, {"op": "move", "id": "t1", "x": 33, "y": 44})
-    assert_equal(both, alice)
-    alice.editor("(e) => e.edits.catchUp()")
+    with note_requests(alice.page) as requests:
+        send(bob, {"op": "move", "id": "t1", "x": 33, "y": 44})
+        assert_equal(both, alice)
+        alice.editor("(e) => e.edits.catchUp()")
 
+    read = [request.url for request in requests]
     assert [url for url in read if "/changes/" in url]
     assert [url for url in read if url.endswith(f"/workflows/{both.workflow}/")] == []

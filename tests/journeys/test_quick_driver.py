@@ -1,9 +1,10 @@
 """What the driver leaves out: descriptions of pages that nobody reads, and news of requests that nobody listens to."""
 
 import pytest
-from playwright.sync_api import Request, expect
+from playwright.sync_api import expect
 
 from tests.journeys.rooms import Rooms
+from tests.journeys.seeing import note_requests
 
 
 pytestmark = pytest.mark.browser
@@ -23,23 +24,18 @@ def test_what_is_not_there_is_missed_without_a_description_of_the_page(rooms: Ro
 
 
 def test_browser_tells_of_requests_as_long_as_somebody_listens(rooms: Rooms):
-    def note(request: Request) -> None:
-        requests.append(request.url)
-
-    requests: list[str] = []
     with rooms.lent() as context:
         page = context.pages[0]
         before = page.goto("/accounts/login/")
-        page.on("request", note)
-        during = page.goto("/accounts/login/")
-        page.remove_listener("request", note)
+        with note_requests(page) as requests:
+            during = page.goto("/accounts/login/")
         number = len(requests)
         after = page.goto("/accounts/login/")
 
     assert (before, after) == (None, None)
     assert during is not None
     assert during.ok
-    assert during.url in requests
+    assert during.url in [request.url for request in requests]
     assert len(requests) == number > 1
 
 
