@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.journeys.pairing import Pair, Seat, open_editor, pair, rename
 from tests.journeys.rooms import Rooms
-from tests.journeys.seeing import ready
+from tests.journeys.seeing import note_requests, ready
 from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
 from workflows.services.editing.catch_up import MAX_CHANGES
@@ -94,6 +94,24 @@ def test_presence_shows_names_selections_and_who_left(both: Pair):
     expect(alice.page.locator("#node-t3[data-peer]")).to_have_count(0)
     expect(alice.page.locator(".tg-cursor")).to_have_count(0)
     bob.page = bob.context.new_page()
+
+
+# Of two timers of a page the shorter one that was set first is over first: this one outlasts what waits to be sent.
+OUTLAST_SENDING = "() => new Promise((done) => setTimeout(done, 300))"
+
+
+def test_new_tab_tells_the_others_nothing_until_something_is_selected_in_it(both: Pair):
+    alice, bob = both.seats
+    with note_requests(bob.page) as requests:
+        open_editor(bob, both.workflow)
+        expect(bob.page.locator("#presence .tg-face")).to_have_text(["A"])  # it is connected
+        bob.page.evaluate(OUTLAST_SENDING)
+
+        bob.editor("(e) => e.canvas.pick(['t3'])")
+        expect(alice.page.locator("#node-t3 > .tg-name")).to_have_text("Bob")
+
+    bodies = [each.post_data_json for each in requests if each.url.endswith("/presence/")]
+    assert [body and body["selection"] for body in bodies] == [["t3"]]
 
 
 def test_refused_edit_is_taken_back_and_reported(both: Pair):

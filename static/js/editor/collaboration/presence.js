@@ -7,6 +7,7 @@ const SELECTION_INTERVAL = 150; // ms
 const CURSOR_INTERVAL = 120;
 const CURSOR_LIFETIME = 8000;
 const MAX_FACES = 4;
+const EMPTY_STATE = JSON.stringify({ selection: [], editing: null }); // what the others see of a tab that has sent nothing
 
 export function install(editor) {
   const ownPresence = new OwnPresence(editor);
@@ -23,7 +24,8 @@ export function install(editor) {
 /** Sends the selection and pointer of this tab, at a limited rate. */
 class OwnPresence {
   isWatched = false; // nothing is sent while nobody watches
-  #lastSent = "";
+  #lastSent = EMPTY_STATE;
+  #hasSent = false;
   #timer = 0;
   #cursorAt = 0;
 
@@ -37,9 +39,9 @@ class OwnPresence {
     editor.root.querySelector("[data-canvas]")?.addEventListener("pointermove", (event) => this.#sendCursor(event), { passive: true });
   }
 
-  /** Send everything again after a new connection. */
+  /** Send everything again after a new connection, if anything was sent before. */
   resend() {
-    this.#lastSent = "";
+    if (this.#hasSent) this.#lastSent = "";
     this.#sendSoon();
   }
 
@@ -54,6 +56,7 @@ class OwnPresence {
       const state = { selection: [...this.editor.selection].slice(0, 200), editing: this.editing };
       if (JSON.stringify(state) === this.#lastSent) return;
       this.#lastSent = JSON.stringify(state);
+      this.#hasSent = true;
       this.#send(state);
     }, SELECTION_INTERVAL);
   }
