@@ -16,13 +16,12 @@ from memory.logic.judgement.turns import Clause
 
 
 # Probabilities, and shares of the nearness in meaning.
-ON_TOPIC: Final = 0.5  # of the topic of a fact, for which it needs no more than any hit
+ON_TOPIC: Final = 0.2  # of the topic of a fact, which needs no more nearness then than any hit
 MAX_FAR: Final = 0.1  # … of a topic that the question has little to do with
 FAR_FLOOR: Final = 0.6  # of facts of which a person has one, on such a topic
 OTHER_FLOOR: Final = 0.2  # of other facts
 SURE_FLOOR: Final = 0.28  # … if it were certain what is asked for
 MAX_OF_OTHER: Final = 0.25  # that a question about somebody else is about the speaker
-ON_TOPIC_OF_STATEMENT: Final = 0.2
 STATEMENT_FLOOR: Final = 0.6
 # What says something and asks for nothing. Only what is known about the same may bear on it.
 STATING: Final = frozenset({Kind.FACT, Kind.INSTRUCTION, Kind.MOMENT})
@@ -73,4 +72,4 @@ def _find_floor_of_question(clause: Clause, topic: frozenset[Attribute], share: 
 
 
 def _find_floor_of_statement(clause: Clause, topic: frozenset[Attribute], share: float) -> float:
-    return 0.0 if share >= ON_TOPIC_OF_STATEMENT else STATEMENT_FLOOR
+    return 0.0 if share >= ON_TOPIC else STATEMENT_FLOOR
