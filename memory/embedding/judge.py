@@ -26,9 +26,18 @@ def find_judge() -> Judge | None:
 
 
 def find_kind(text: str) -> Kind | None:
-    """Return what a text is, such as a question or a wish to forget, or None if nobody can tell."""
+    """Return what a message is, or None if nobody can tell: a fact only if memory stores one of it.
+
+    A question or a wish to forget is one whatever else the message says.
+    """
     judge = find_judge() if text.strip() else None
-    return judge.judge_texts([text])[0].kind if judge else None
+    if judge is None:
+        return None
+    (message,) = judge.judge_texts([text])
+    if message.kind in (Kind.QUESTION, Kind.FORGET):
+        return message.kind
+    stored = [clause.kind for clause in judge.judge_message(text) if clause.is_stored]
+    return next(iter(stored), Kind.OTHER if message.is_stored else message.kind)
 
 
 def find_holding(sentences: Sequence[str], recalled: Sequence[str]) -> Holding | None:

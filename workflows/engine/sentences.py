@@ -10,10 +10,16 @@ MAX_STATEMENT_LENGTH: Final = (
 )
 
 _CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+_KANA = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.:]\d+)*")
 
 
 def is_chinese(text: str) -> bool:
-    """Return whether the text is mostly Chinese."""
+    """Return whether the text is mostly Chinese. Japanese shares its characters, but has kana between them."""
+    return is_mostly_ideographic(text) and not _KANA.search(text)
+
+
+def is_mostly_ideographic(text: str) -> bool:
+    """Return whether most of the text are characters that Chinese and Japanese share, without spaces between them."""
     cjk = len(_CJK.findall(text))
     return cjk > 0 and cjk * 2 >= len(_WORD.findall(text))

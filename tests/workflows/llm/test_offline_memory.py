@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from tests.workflows.llm.offline_requests import Hit, ask
+from workflows.engine.errors import ModelNeeded
 from workflows.engine.ports import Role
+from workflows.engine.sentences import is_chinese
 from workflows.llm.offline import LABELS
 from workflows.llm.offline.phrases import PHRASES
 from workflows.llm.offline.provider import build_answer
@@ -193,3 +195,45 @@ def test_sentence_of_the_conversation_that_a_recall_would_find_is_quoted(
     answer = build_answer(ask(question, history=(("user", said), ("assistant", "OK."))))
 
     assert said in answer
+
+
+@pytest.mark.parametrize(
+    ("message", "beginning"),
+    [
+        ("I live in Lyon.", "Noted: I live in Lyon."),
+        ("Ich habe eine Katze.", "Noted: "),
+        ("我住在成都。", "记下了：我住在成都。"),
+        ("私の名前は健太です。", "Noted: "),
+        ("Answer in English from now on.", "Noted: "),
+        ("Thank you so much!", "All right."),
+        ("Merci beaucoup", "All right."),
+        ("ありがとう！", "All right."),
+        ("谢谢你", "好的。"),
+        ("haha good one", "All right."),
+        ('"I live in Oslo", said Bob.', "All right."),
+        ("Suggest a snack for me.", "This needs a real model."),
+    ],
+)
+def test_only_what_memory_keeps_is_noted(settings: Any, message: str, beginning: str) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+
+    assert build_answer(ask(message)).startswith(beginning)
+
+
+@pytest.mark.parametrize("message", ["Write a haiku about my cat.", "写一首关于猫的诗。"])
+def test_task_needs_a_model_also_where_memory_judges_it(settings: Any, message: str) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+
+    with pytest.raises(ModelNeeded):
+        build_answer(ask(message))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_in_chinese"),
+    [
+        ("我住在成都。", True), ("你好 world", True), ("私の名前は健太です。", False), ("名前はポチ", False),
+        ("ありがとう！", False), ("I live in 北京 now, near the lake", False), ("제 이름", False),
+    ],
+)  # fmt: skip
+def test_japanese_is_not_chinese(text: str, is_in_chinese: bool) -> None:
+    assert is_chinese(text) == is_in_chinese

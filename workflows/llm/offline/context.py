@@ -55,7 +55,10 @@ class Candidate:
 class QuestionKind(Enum):
     QUESTION = "question"
     WISH_TO_FORGET = "wish to forget"
-    OTHER = "other"
+    NOTE = "note"  # a fact or a standing instruction, which memory keeps
+    REQUEST = "request"
+    REMARK = "remark"  # thanks, laughter, or whatever else needs no keeping
+    OTHER = "other"  # without memory nobody can tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,14 @@ def collect_material(request: ModelRequest) -> Material:
     return Material(question, tuple(collector.candidates), kind, is_current)
 
 
-_KINDS = {"question": QuestionKind.QUESTION, "forget": QuestionKind.WISH_TO_FORGET}  # of memory
+# By the kind that memory finds.
+_KINDS = {
+    "question": QuestionKind.QUESTION,
+    "forget": QuestionKind.WISH_TO_FORGET,
+    "fact": QuestionKind.NOTE,
+    "instruction": QuestionKind.NOTE,
+    "request": QuestionKind.REQUEST,
+}
 
 
 class _Collector:
@@ -224,7 +234,7 @@ def _find_kind(question: str) -> QuestionKind:
     if is_question(question):
         return QuestionKind.QUESTION
     kind = memory_app.find_kind(question) if memory_app.is_on() else None
-    return _KINDS.get(str(kind), QuestionKind.OTHER)
+    return QuestionKind.OTHER if kind is None else _KINDS.get(str(kind), QuestionKind.REMARK)
 
 
 def _split_question(text: str) -> tuple[str, str]:

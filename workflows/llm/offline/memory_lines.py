@@ -9,7 +9,7 @@ from typing import Any
 from workflows.engine.nodes.memory.entry_keys import is_built_key
 from workflows.engine.nodes.memory.quoting import describe_origin
 from workflows.engine.ports import MemoryHit
-from workflows.engine.sentences import is_chinese
+from workflows.engine.sentences import is_mostly_ideographic
 from workflows.llm.offline.literals import find_opening, read_literal
 
 
@@ -146,4 +146,4 @@ def iterate_texts(key: str, value: Any) -> Iterator[tuple[str, str]]:
 
 def _is_fragment(value: str) -> bool:
     """Return whether the value is too short to be understood without its key, such as "blue"."""
-    return len(value.split()) < 4 and not (is_chinese(value) and len(value) > 4)
+    return len(value.split()) < 4 and not (is_mostly_ideographic(value) and len(value) > 4)

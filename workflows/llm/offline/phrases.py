@@ -8,6 +8,7 @@ LABELS: Final = {"en": " (offline demo provider)", "zh": "（离线演示）"}
 PHRASES: Final = {
     "en": {
         "noted": "Noted: ",
+        "heard": "All right.",
         "remember": "I remember: ",
         "closest": "I don't know exactly, but I remember: ",
         "prompt": "From the context: ",
@@ -23,6 +24,7 @@ PHRASES: Final = {
     },
     "zh": {
         "noted": "记下了：",
+        "heard": "好的。",
         "remember": "我记得：",
         "closest": "我不确定，但我记得：",
         "prompt": "根据给出的内容：",
@@ -38,8 +40,7 @@ PHRASES: Final = {
     },
 }
 
-# "command" is part of stored answers of earlier releases only.
-_COMPLETE_NAMES = ("unknown", "more", "forget", "hello", "empty", "command")
+_COMPLETE_NAMES = ("heard", "unknown", "more", "forget", "hello", "empty", "command")
 _OTHER_NAMES = (*_COMPLETE_NAMES, "images")
 
 # The phrases before a quoted sentence.

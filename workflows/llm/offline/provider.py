@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from workflows.engine.errors import ModelNeeded
 from workflows.engine.ports import ModelChunk, ModelRequest, ModelSource, Usage
-from workflows.engine.sentences import is_chinese
+from workflows.engine.sentences import is_chinese, is_mostly_ideographic
 from workflows.llm.config import OFFLINE
 from workflows.llm.offline import context, words
 from workflows.llm.offline.context import Candidate, Material, QuestionKind
@@ -161,8 +161,12 @@ def _compose_answer(
         return phrases["forget"]
     if material.kind is QuestionKind.QUESTION:
         return _answer_question(material, ranked, phrases)
-    if is_command(question):
+    if is_command(question) and material.kind is not QuestionKind.NOTE:
         raise ModelNeeded
+    if material.kind is QuestionKind.REQUEST:
+        return phrases["command"].strip()
+    if material.kind is QuestionKind.REMARK:
+        return phrases["heard"]
     return phrases["noted"] + _shorten(question)
 
 
@@ -336,6 +340,6 @@ def _split_pieces(text: str) -> list[str]:
     return [
         piece
         for word in _PIECES.findall(text)
-        for piece in (_CJK_PIECE.findall(word) if is_chinese(word) else [word])
+        for piece in (_CJK_PIECE.findall(word) if is_mostly_ideographic(word) else [word])
         if piece
     ]
