@@ -8,7 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.tenancy import tenant
-from memory import services
+from memory.services.erasure.erasure_jobs import order_erasure
+from memory.upkeep.erasure import run_erasure
 from tests.factories.workflows import make_journal, make_run, make_workflow
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast
@@ -147,8 +148,18 @@ def test_receipt_names_answers_to_others_and_comments_that_stay(
         )
         assert count_kept(team_id, VISITOR) == {}
 
-    receipt = services.erase(at_door(bob), subject=str(bob.user.pk))
+    caller, subject = at_door(bob), str(bob.user.pk)
+    erasure = order_erasure(caller, subject=subject, confirmation=bob.user.email)
 
-    assert receipt.tables["workflows_runwait"] == 1
+    run_erasure(team_id, erasure.pk)
+
+    with tenant([team_id]):
+        erasure.refresh_from_db()
+    receipt = erasure.receipt
+    assert receipt is not None, erasure.problem
+    assert receipt["tables"]["workflows_runwait"] == 1
     kept = {"workflows_runwait": 1, "workflows_comment": 1}
-    assert {name: receipt.kept[name] for name in kept} == kept
+    assert {name: receipt["kept"][name] for name in kept} == kept
+    page = markup_of(bob.client.get(f"/memory/erase/{erasure.pk}/"))
+    assert "Answers to questions of other people’s runs: 1" in page
+    assert "Comments for the team: 1" in page
