@@ -39,7 +39,7 @@ from memory.services.curation.learning_rules import (
     set_learning_rule,
 )
 from memory.services.curation.run_texts import list_recalled_texts
-from memory.services.entries.forget import clear, forget, forget_many
+from memory.services.entries.forget import clear, forget
 from memory.services.entries.forgotten import ForgettableEntry, load_forgettable
 from memory.services.entries.hold_again import hold_again
 from memory.services.entries.listing import list_entries
@@ -108,7 +108,6 @@ __all__ = [
     "find_holding",
     "find_kind",
     "forget",
-    "forget_many",
     "forget_with_former",
     "format_value",
     "get_effective_limits",

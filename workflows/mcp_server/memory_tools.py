@@ -41,6 +41,9 @@ _KNOWN_KEY: Final = {
     "minLength": 1,
     "description": "The name of a memory, as memory_search and memory_store return it",
 }
+# A client is an agent, which may have read anything, unless its key says that it passes on what people say.
+SPEAK_SCOPE: Final = "memory:speak"
+OUTSIDE: Final = {"origin": "tool"}
 _READS: Final = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 
@@ -72,7 +75,11 @@ async def _store(call: Call) -> types.CallToolResult:
 
     def store() -> "memory_app.MemoryEntry":
         entry = memory_app.remember(
-            caller.memory, namespace=caller.own_namespace, key=key, value=arguments["text"]
+            caller.memory,
+            namespace=caller.own_namespace,
+            key=key,
+            value=arguments["text"],
+            metadata={} if caller.allows(SPEAK_SCOPE) else OUTSIDE,
         )
         memory_app.propose_contradictions(caller.memory, [entry])
         return entry

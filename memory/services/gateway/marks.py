@@ -1,7 +1,7 @@
 """The mark of a value that is written: its origin, and whether an approval counts for it.
 
-An approval belongs to the value for which a member gave it. What a program stores is marked as a program's unless its key
-may speak for people, and no other key approves anything.
+An approval belongs to the value for which a member gave it. A program says itself what it read outside. Only one whose key
+may speak for people says that words are a person's, and approves anything.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,6 @@ from memory.core.filters import is_same_json
 from memory.core.records import Json, StoreParams
 from memory.logic.entries.origins import (
     UNTRUSTED,
-    ContentOrigin,
     copy_provenance,
     drop_approval,
     drop_review,
@@ -60,8 +59,15 @@ def is_program(caller: MemoryCaller) -> bool:
 
 
 def get_program_origin(stated: Json) -> str:
-    """Return the origin of what a program writes for itself: what it states if that is outside."""
-    return str(stated if stated in UNTRUSTED else ContentOrigin.TOOL)
+    """Return the origin of what a program writes for itself: what it states if that is outside, or else an empty text."""
+    return str(stated) if stated in UNTRUSTED else ""
+
+
+def mark_for_program(metadata: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the metadata that a program may state for a new value."""
+    origin = get_program_origin(metadata.get("origin"))
+    rest = {name: value for name, value in drop_review(metadata).items() if name != "origin"}
+    return rest | {"origin": origin} if origin else rest
 
 
 def check_may_approve(caller: MemoryCaller) -> None:
@@ -74,7 +80,7 @@ def check_may_approve(caller: MemoryCaller) -> None:
 
 
 def _mark_for_program(metadata: Mapping[str, Json], unchanged: Marked | None) -> dict[str, Json]:
-    """Return the metadata with the origin of the value: that of the entry that has it, or else a program."""
+    """Return the metadata with the origin of the value: that of the entry that has it, or else what may be stated."""
     if unchanged is not None:
         return copy_provenance(metadata, unchanged.metadata)
-    return drop_review(metadata) | {"origin": get_program_origin(metadata.get("origin"))}
+    return mark_for_program(metadata)

@@ -18,9 +18,9 @@ from memory.logic.entries.ingress import (
     ScreeningResult,
     screen_params,
 )
-from memory.logic.entries.origins import ContentOrigin, drop_approval, drop_review, is_approved
+from memory.logic.entries.origins import ContentOrigin, drop_approval, is_approved
 from memory.logic.entries.secrets import find_secrets, redact
-from memory.services.gateway.marks import get_program_origin
+from memory.services.gateway.marks import mark_for_program
 from memory.services.transfer.file_format import EntryLine, RevisionLine, Source
 
 
@@ -113,8 +113,7 @@ class ImportGate:
     def _mark(self, line: _Line) -> _Line:
         """Return the line without an approval, and with the origin that its importer may state."""
         if self.is_program:
-            origin = get_program_origin(line.metadata.get("origin"))
-            return _replace(line, metadata=drop_review(line.metadata) | {"origin": origin})
+            return _replace(line, metadata=mark_for_program(line.metadata))
         if not is_approved(line.metadata):
             return line
         return _replace(line, metadata=drop_approval(line.metadata))

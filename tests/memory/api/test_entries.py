@@ -143,7 +143,7 @@ def test_dry_run_of_forgetting_counts_by_table_and_forgets_nothing(send: Any, wa
     assert tried.json() == {
         "dry_run": True,
         "count": 1,
-        "bytes": 26,  # of the key, the value and the metadata
+        "bytes": 9,  # of the key and the value
         "tables": {"memory_entry": 1, "memory_embedding": 0},
         "kept": {"memory_revision": 1},
     }

@@ -1,4 +1,4 @@
-"""What a programme stores has the mark of a programme, and it approves nothing, unless its key may speak for people."""
+"""A programme says what it stores from outside, but not that words are a person's; and it approves nothing, unless its key may."""
 
 from typing import Any
 
@@ -36,13 +36,14 @@ def approved(person: Person, key: str = "bank") -> MemoryEntry:
 @pytest.mark.parametrize(
     ("stated", "expected"),
     [
-        ({}, {"origin": "tool"}),
+        ({}, {}),
         (WEB, WEB),
-        ({"origin": "person"}, {"origin": "tool"}),
+        ({"origin": "tool"}, {"origin": "tool"}),
+        ({"origin": "person"}, {}),
         (APPROVED, WEB),
-        ({"note": "n"}, {"note": "n", "origin": "tool"}),
+        ({"note": "n", "review": "approve"}, {"note": "n"}),
     ],
-    ids=["nothing", "the web", "a person", "an approval", "something else"],
+    ids=["nothing", "the web", "a tool", "a person", "an approval", "something else"],
 )
 def test_programme_states(send: Any, stated: dict[str, Any], expected: dict[str, Any]) -> None:
     body = {"namespace": HERE, "key": "a", "value": "We bank with Bob", "metadata": stated}
@@ -165,15 +166,18 @@ def test_programme_approves_nothing(send: Any, speaker: Any, alice: Person) -> N
     assert (done.status_code, read(alice, held.id).tier) == (200, "long_term")
 
 
-def test_page_of_a_programme_is_marked(send: Any, speaker: Any, alice: Person) -> None:
-    pages = {"namespace": "global:wiki", "pages": [{"title": "Doors", "content": "Open at nine"}]}
+@pytest.mark.parametrize(
+    ("stated", "mark"),
+    [("", {}), ("web", WEB), ("person", {})],
+    ids=["nothing", "the web", "a person"],
+)
+def test_page_of_a_programme_has_the_origin_that_it_may_state(
+    send: Any, alice: Person, stated: str, mark: dict[str, str]
+) -> None:
+    page = {"title": "Doors", "content": "Open at nine", **({"origin": stated} if stated else {})}
 
-    page = send("post", "/knowledge/pages", pages).json()[0]["page"]
-    spoken = {**pages, "pages": [{"title": "Keys", "content": "In the box"}]}
-    theirs = speaker.post(
-        f"{ROOT}/knowledge/pages", spoken, content_type="application/json"
-    ).json()[0]["page"]  # fmt: skip
-    send("patch", f"/knowledge/pages/{theirs['entry']}", {"content": "x"}, **{"If-Match": '"1"'})
+    written = send("post", "/knowledge/pages", {"namespace": "global:wiki", "pages": [page]}).json()
+    entry = written[0]["page"]["entry"]
+    send("patch", f"/knowledge/pages/{entry}", {"content": "x"}, **{"If-Match": '"1"'})
 
-    marks = [read(alice, each["entry"]).metadata for each in (page, theirs)]
-    assert marks == [{"origin": "tool"}, {"origin": "tool"}]
+    assert read(alice, entry).metadata == mark

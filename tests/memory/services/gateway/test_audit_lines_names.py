@@ -12,6 +12,7 @@ from django.utils import timezone
 from accounts import audit
 from accounts.models import AuditEntry, AuditPerson
 from accounts.principals import KeyPrincipal
+from accounts.roles import SCOPES
 from accounts.services.trail import AuditFilter, export, read_page
 from accounts.tenancy import tenant
 from memory import services
@@ -35,6 +36,7 @@ from tests.support.markup import markup_of
 
 pytestmark = pytest.mark.django_db
 
+SPEAKS = {*SCOPES, "memory:speak"}  # so that the key may apply proposals
 WHO = "zoe-canary"
 OWN = f"user:{WHO}"
 
@@ -58,7 +60,7 @@ def lived(cast: Cast, api_key: Any) -> set[str]:
     """All that is done with somebody's memory, done for them, and refused; the actions it left."""
     team = cast.team_a.pk
     run = in_run(cast.alice, user_id=WHO)
-    key = replace(at_door(cast.alice), principal=KeyPrincipal(api_key(cast.alice).key))
+    key = replace(at_door(cast.alice), principal=KeyPrincipal(api_key(cast.alice, scopes=SPEAKS).key))
     for number in range(4):
         services.remember(run, scope="user", key=f"k{number}", value="green tea")
     services.recall(run, scope="user", query_text="tea")
@@ -93,7 +95,7 @@ def worked(cast: Cast, api_key: Any, who: str = WHO) -> set[str]:
     """Pages, talks, what runs taught, and files about somebody."""
     team, own = cast.team_a.pk, f"user:{who}"
     run = in_run(cast.alice, user_id=who, conversation_id="c1")
-    key = replace(at_door(cast.alice), principal=KeyPrincipal(api_key(cast.alice).key))
+    key = replace(at_door(cast.alice), principal=KeyPrincipal(api_key(cast.alice, scopes=SPEAKS).key))
     _pages(run, key, who)
     _learnt(cast, run, key, who)
     for action in ("append", "read", "clear"):

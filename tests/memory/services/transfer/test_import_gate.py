@@ -315,10 +315,10 @@ def test_file_that_was_exported_here_takes_no_approval_away(alice: Person) -> No
 
 @pytest.mark.parametrize(
     ("scopes", "metadata"),
-    [(set(), {"origin": "tool"}), ({"memory:speak"}, {"origin": "person"})],
+    [(set(), {}), ({"memory:speak"}, {"origin": "person"})],
     ids=["for itself", "for people"],
 )
-def test_what_a_program_imports_is_marked_unless_it_speaks_for_people(
+def test_program_imports_nothing_as_the_words_of_people_unless_it_speaks_for_them(
     alice: Person, api_key: Any, scopes: set[str], metadata: dict[str, Any]
 ) -> None:
     key = api_key(alice, scopes={"memory:read", "memory:write", *scopes})
