@@ -44,8 +44,8 @@ _OWN: Final = re.compile(
 
 # "[12:03] Ben: I'm in Oslo", "Ana (10:15): me too", "小王：我在上海".
 _CHAT_LINE: Final = re.compile(
-    r"^[ \t]*(?:\[[^\]\n]{3,25}\][ \t]*|\d{1,2}[:.]\d\d(?::\d\d)?[ \t]*[-–]?[ \t]*)?"
-    r"(?P<name>[^\W\d_][\w'. -]{0,30}?)[ \t]*(?:\([\d:. apmAPM]+\))?[ \t]*[:：](?!//)[ \t]*(?P<words>\S.*)$"
+    r"^[ \t]{0,3}(?:\[[^\]\n]{3,25}\][ \t]{0,3}|\d{1,2}[:.]\d\d(?::\d\d)?[ \t]{0,3}[-–]?[ \t]{0,3})?"
+    r"(?P<name>[^\W\d_][\w'. -]{0,30}?)[ \t]{0,3}(?:\([\d:. apmAPM]+\))?[ \t]{0,3}[:：](?!//)[ \t]{0,3}(?P<words>\S.*)$"
 )
 _OF_CHATTER: Final = re.compile(
     r"\b(?:i|i'm|my|we|you|your|ich|mein\w*|wir|du|dein\w*|je|j'\w+|mon|ma|nous|tu|ton|yo|mi|soy|tengo|vivo|eu|meu|minha|moro|io|mio|mia|sono|"
