@@ -108,7 +108,7 @@ class SearchQuery(Body):
 
 
 class PageIn(Body):
-    """A page to write. Without an id it gets one from its title."""
+    """A page to write. Without an id it gets one from its title. ``origin`` says where a program read what it writes."""
 
     id: str = Field("", max_length=200)
     title: str = Field(min_length=1, max_length=500)
@@ -118,6 +118,7 @@ class PageIn(Body):
     references: Texts = []
     aliases: Texts = []
     sources: Texts = []
+    origin: Literal["", "web", "tool"] = ""
 
 
 class WriteIn(Body):

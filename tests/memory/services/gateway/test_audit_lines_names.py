@@ -60,7 +60,9 @@ def lived(cast: Cast, api_key: Any) -> set[str]:
     """All that is done with somebody's memory, done for them, and refused; the actions it left."""
     team = cast.team_a.pk
     run = in_run(cast.alice, user_id=WHO)
-    key = replace(at_door(cast.alice), principal=KeyPrincipal(api_key(cast.alice, scopes=SPEAKS).key))
+    key = replace(
+        at_door(cast.alice), principal=KeyPrincipal(api_key(cast.alice, scopes=SPEAKS).key)
+    )
     for number in range(4):
         services.remember(run, scope="user", key=f"k{number}", value="green tea")
     services.recall(run, scope="user", query_text="tea")
@@ -95,7 +97,9 @@ def worked(cast: Cast, api_key: Any, who: str = WHO) -> set[str]:
     """Pages, talks, what runs taught, and files about somebody."""
     team, own = cast.team_a.pk, f"user:{who}"
     run = in_run(cast.alice, user_id=who, conversation_id="c1")
-    key = replace(at_door(cast.alice), principal=KeyPrincipal(api_key(cast.alice, scopes=SPEAKS).key))
+    key = replace(
+        at_door(cast.alice), principal=KeyPrincipal(api_key(cast.alice, scopes=SPEAKS).key)
+    )
     _pages(run, key, who)
     _learnt(cast, run, key, who)
     for action in ("append", "read", "clear"):
