@@ -90,7 +90,8 @@ class _Reader:
     def read(self, turn: EarlierTurn) -> tuple[str, str]:
         query, answer = self._leave_out(turn.query), self._leave_out(turn.answer)
         stored = {fact.text for fact in turn.facts if fact.is_stored}
-        if query == turn.query and any(statement.text in stored for statement in self._gone):
+        statements = [statement for statement in self._gone if statement.text in stored]
+        if not all(statement.may_be_in(turn.query) for statement in statements):
             query = LEFT_OUT  # it was told in other words, which nobody can pick out
         return self._add_ends(query, stored), answer
 

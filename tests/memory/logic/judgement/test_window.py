@@ -79,7 +79,11 @@ def test_answers_and_later_turns_do_not_repeat_what_was_forgotten() -> None:
 def test_what_a_model_wrote_in_its_own_words_leaves_nothing_of_the_message() -> None:
     turn = Turn("Just call my cell, oh-five-five.", "OK.", (Fact("a", "My mobile ends in 055."),))
 
+    two = Turn("I like tea. Call me on oh-five-five.", "", (*turn.facts, Fact("b", "I like tea.")))
+
     assert read(turn) == [(LEFT_OUT, "OK.")]
+    assert read(two) == [(LEFT_OUT, "")]
+    assert read(two, b="I like tea.") == [(LEFT_OUT, "")]
 
 
 def test_message_that_only_recalled_what_is_gone_stays_if_it_does_not_repeat_it() -> None:
