@@ -8,7 +8,11 @@ from typing import Final
 from memory.core.records import Json
 from memory.logic.judgement import rules
 from memory.logic.judgement.evidence import Evidence
-from memory.logic.judgement.forgetting import EVERYTHING, means_everything
+from memory.logic.judgement.forgetting import (
+    EVERYTHING,
+    MIN_PERHAPS_LATEST,
+    means_everything,
+)
 from memory.logic.judgement.labels import Kind
 from memory.logic.judgement.likeness import JudgedFact, compute_cosine
 from memory.logic.judgement.messages import Reading, read_message
@@ -37,6 +41,13 @@ from memory.logic.judgement.turns import (
 )
 from memory.logic.judgement.wishes.candidates import list_candidates, select_meant
 from memory.logic.judgement.wishes.parts import list_wish_splits
+from memory.logic.judgement.wishes.taken_back import (
+    NOT_TAKEN_BACK,
+    TAKEN_BACK,
+    find_short_message,
+    may_take_back,
+    takes_back,
+)
 from memory.logic.judgement.wording.answers import (
     build_statement,
     find_question,
@@ -98,6 +109,8 @@ class Judge:
 
     def read_message(self, message: str, turns: Sequence[PrecedingTurn] = ()) -> Reading:
         """Judge what the message says after the turns before it, and what of it may be kept."""
+        if wish := self._find_taken_back(message):
+            return Reading((wish,))
         reading = read_message(message, self.judge_texts, turns)
         is_answer = not reading.clauses and reading.readable is None
         statements = self._judge_answer(message, turns) if is_answer else reading.clauses
@@ -133,6 +146,17 @@ class Judge:
         first, second = self.judge_texts([text, other])
         center = self._probes.center
         return compute_cosine(first.vector - center, second.vector - center)
+
+    def _find_taken_back(self, message: str) -> Clause | None:
+        """Return the message as a wish to forget if it takes back what was said last. It is unsure, so the person is asked."""
+        text = find_short_message(message)
+        (clause,) = self.judge_texts([text]) if text else (None,)
+        if clause is None or not may_take_back(clause):
+            return None
+        examples, others = self.judge_texts(TAKEN_BACK), self.judge_texts(NOT_TAKEN_BACK)
+        if not takes_back(clause, examples, others):
+            return None
+        return replace(clause, kind=Kind.FORGET, latest=MIN_PERHAPS_LATEST)
 
     def _read_wish(self, clause: Clause) -> Clause:
         """Return the clause and, if it is a wish to forget, what it names, or that it means everything."""

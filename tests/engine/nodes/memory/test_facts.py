@@ -219,6 +219,39 @@ async def test_model_that_can_not_tell_what_to_forget_lets_the_person_choose() -
     assert sorted(values(memory)) == known
 
 
+async def test_no_model_says_what_everything_is() -> None:
+    memory = InMemoryProvider()
+    port = ProviderPort(memory, Judge(encoder.encode, load_probes()))
+    for number in range(12):
+        memory.store(StoreParams("user:mia", f"k{number}", value=f"I play instrument {number}."))
+    models = ScriptedModel(
+        operations({"action": "forget", "id": "k1", "evidence": "Forget everything"})
+    )
+    runner = WorkflowRunner(remember(), memory=port, models=models)
+
+    handle = runner.start(inputs={"text": "Forget everything about me."}, system=MIA)
+    asked = [event async for event in handle.events() if isinstance(event, MemoryForgetAsked)]
+
+    assert [len(event.entries) for event in asked] == [12]
+    assert (len(values(memory)), models.requests) == (12, [])
+
+
+async def test_model_reads_and_stores_nothing_of_what_is_not_to_be_kept() -> None:
+    memory = InMemoryProvider()
+    models = ScriptedModel(
+        operations(
+            add("I like tea.", "I like tea"),
+            add("I am HIV positive.", "I am HIV positive"),
+        )
+    )
+
+    await run(memory, models, "I like tea. I am HIV positive, but don't save that.")
+
+    (request,) = models.requests
+    assert "HIV" not in request.messages[-1].text
+    assert values(memory) == ["I like tea."]
+
+
 async def test_what_an_entry_says_beside_what_is_forgotten_is_reported_as_written() -> None:
     memory = InMemoryProvider()
     both = "I live in Hamburg and I am allergic to peanuts."

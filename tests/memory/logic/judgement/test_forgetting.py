@@ -155,3 +155,32 @@ def test_everything_about_somebody_is_not_everything(judge: Judge, wish: str) ->
     facts = ["I like tea.", "My mother lives in Rome.", "My phone number is 555-0142."]
 
     assert not any(facts[0] in targets for _action, targets in decide(judge, wish, facts))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Actually, scratch that last thing.", "Ignore what I said.", "Take that back.", "No, I take it back.",
+        "Ignorier, was ich gesagt habe.", "Ignore ce que j'ai dit.", "Zignoruj to, co powiedziałem.",
+        "Не обращай внимания на то, что я сказал.", "刚才说的不算。", "剛才說的不算。",
+    ],
+)  # fmt: skip
+def test_who_takes_back_what_was_said_last_is_asked(judge: Judge, message: str) -> None:
+    known = [KnownFact("1", "I live in Berlin."), KnownFact("2", "I moved to Lyon.")]
+
+    (operation,) = judge.decide(judge.judge_message(message), known, ["2"])
+
+    assert (operation.action, operation.targets) == (Action.ASK, ("2",))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Ok, got it.", "That's wrong.", "I didn't say that.", "I told you that already.", "Stop.", "Haha.",
+        "What did I just say?", "Das stimmt nicht.", "Scratch that itch.", "Please continue.", "我刚才说的对吗？",
+    ],
+)  # fmt: skip
+def test_reaction_takes_nothing_back(judge: Judge, message: str) -> None:
+    operations = judge.decide(judge.judge_message(message), [KnownFact("1", "I like tea.")], ["1"])
+
+    assert [each for each in operations if each.targets] == []

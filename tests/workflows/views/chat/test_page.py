@@ -309,6 +309,28 @@ def test_chosen_memory_is_forgotten_and_restored_with_what_it_replaced(
     assert list_values() == ["My number is 1.", "My number is 2.", "My number is 3."]
 
 
+def test_all_that_is_known_is_forgotten_with_one_button(alice: Person, open_chat: Workflow) -> None:
+    say(alice, open_chat, "Please forget everything about me")
+    run = newest(alice)
+    entries = [told(alice, run, f"k{n:02}", f"I like number {n:02}.") for n in range(23)]
+    heard(run, "memory_forget_asked", node="store", scope="user",
+          entries=[{"id": entry.id} for entry in entries])  # fmt: skip
+    ended(run, "See below.")
+    forget = reverse("workflows:chat_forget", args=[run.pk])
+
+    shown = text_of(alice.client.get(reverse("workflows:chat_turn", args=[run.pk])))
+    assert "I like number 19." in shown
+    assert "I like number 20." not in shown
+    assert "Forget all 23 memories" in shown
+    assert "3 more memories aren't listed here." in shown
+    every = " ".join(entry.id for entry in entries)
+    done = text_of(alice.client.post(forget, {"entry": every}, headers=HTMX))
+
+    assert "3 more memories are in the history" in done
+    caller = MemoryCaller(alice.principal, alice.team.pk)
+    assert memory.recall(caller, namespace=entries[0].namespace, include_former=True) == []
+
+
 def test_pause_is_said_on_the_page_and_at_the_turn_it_changed(
     alice: Person, open_chat: Workflow
 ) -> None:
