@@ -66,6 +66,9 @@ def decide_to_forget(
     if clause.means_everything:
         targets = tuple(everything) or tuple(judgement.fact.id for judgement in known_facts)
         return [Operation(Action.ASK, targets=targets, evidence=clause.text)] if targets else []
+    if clause.takes_back:
+        ids = tuple(latest)
+        return [Operation(Action.ASK, targets=ids, evidence=clause.text)] if ids else []
     if latest and means_latest(clause):
         return [Operation(Action.FORGET, targets=tuple(latest), evidence=clause.text)]
     if operations := _decide_each_part(clause, known_facts, center):

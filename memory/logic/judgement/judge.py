@@ -10,7 +10,6 @@ from memory.logic.judgement import rules
 from memory.logic.judgement.evidence import Evidence
 from memory.logic.judgement.forgetting import (
     EVERYTHING,
-    MIN_PERHAPS_LATEST,
     means_everything,
 )
 from memory.logic.judgement.labels import Kind
@@ -156,7 +155,7 @@ class Judge:
         examples, others = self.judge_texts(TAKEN_BACK), self.judge_texts(NOT_TAKEN_BACK)
         if not takes_back(clause, examples, others):
             return None
-        return replace(clause, kind=Kind.FORGET, latest=MIN_PERHAPS_LATEST)
+        return replace(clause, kind=Kind.FORGET, takes_back=True)
 
     def _read_wish(self, clause: Clause) -> Clause:
         """Return the clause and, if it is a wish to forget, what it names, or that it means everything."""

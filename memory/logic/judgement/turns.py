@@ -73,6 +73,7 @@ class Clause:
     latest: float  # … of a wish to forget, that it means what was said last
     vector: Floats
     means_everything: bool = False
+    takes_back: bool = False  # it may mean what was said last, and nothing else
     parts: tuple[Sequence["Clause"], ...] = ()  # the ways to divide it
 
     @property
