@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from accounts.tenancy import tenant
@@ -14,6 +14,9 @@ from tests.factories.workflows import make_journal, make_run
 from tests.support.cast import Person
 from workflows.models import Run, Workflow
 from workflows.services.erasure import RUN_MODELS
+
+
+LOCK_TRIES = 20
 
 
 def id_of(at: datetime) -> UUID:
@@ -40,10 +43,20 @@ def settle() -> None:
 
 
 def make_week(at: datetime) -> None:
-    """Create the partitions of the week of this time, as upkeep did at that time."""
+    """Create the partitions of the week of this time, as upkeep did at that time.
+
+    The function gives up on a lock after half a second, and PostgreSQL's own vacuum may have it for longer. Upkeep tries
+    again, too.
+    """
     settle()
-    with connection.cursor() as cursor:
-        cursor.execute("select history_add_weeks(%s, %s)", [at, at])
+    for tries_left in reversed(range(LOCK_TRIES)):
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("select history_add_weeks(%s, %s)", [at, at])
+                return
+        except OperationalError:
+            if not tries_left:
+                raise
 
 
 def partitions_of(run: Run) -> set[str]:
