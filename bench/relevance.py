@@ -41,7 +41,7 @@ NOT_ASKED: Final = frozenset(
 # Of the unrelated questions, nothing enters; of the related ones the memory that answers enters, and is the first.
 MIN_EMPTY, MIN_ENTERS, MIN_FIRST = 0.95, 0.95, 0.8
 # Of what a person asks about themselves and never told, and of what they told.
-MIN_EMPTY_OF_UNKNOWN, MIN_ENTERS_OF_TOLD = 0.45, 0.9
+MIN_EMPTY_OF_UNKNOWN, MIN_ENTERS_OF_ANSWERED = 0.45, 0.9
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,11 @@ def main() -> int:
 def _measure_unknown() -> list[Bar]:
     """Ask what people never told of themselves, beside what they told."""
     unknown: list[Answer] = []
-    told: list[Answer] = []
+    answered: list[Answer] = []
     for each in json.loads(UNKNOWN.read_text(encoding="utf-8")):
         person = Person(each["facts"])
         unknown += [Answer(question, person.ask(question)) for question in each["unknown"]]
-        told += [
+        answered += [
             Answer(pair["question"], person.ask(pair["question"]), pair["memory"])
             for pair in each["answered"]
         ]
@@ -108,8 +108,8 @@ def _measure_unknown() -> list[Bar]:
         ),
         Bar(
             "told: the memory enters",
-            _share(a.is_right for a in told),
-            MIN_ENTERS_OF_TOLD,
+            _share(a.is_right for a in answered),
+            MIN_ENTERS_OF_ANSWERED,
             at_least=True,
         ),
     ]
