@@ -6,16 +6,18 @@ Other addresses get no mark, and nobody states one: it is set when a request is 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import httpx2
-
-from config.env import env
+from django.conf import settings
+from django.utils.http import is_same_domain
 
 
 HEADER: Final = "X-Mnemoflow-Caller"
+_RAW_HEADER: Final = HEADER.lower().encode()
+# "*" in ALLOWED_HOSTS allows every name, and so doesn't tell which are this installation's: only these are certainly.
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 Message = dict[str, Any]  # Any: ASGI's messages are open
 Send = Callable[[Message], Awaitable[None]]
@@ -44,9 +46,10 @@ def mark_request(request: httpx2.Request) -> None:
 
 
 def is_own(host: str) -> bool:
-    """Return whether this installation answers at the host."""
+    """Return whether the host is this installation's by its settings: ALLOWED_HOSTS, which include that of PUBLIC_URL."""
     host = host.lower().strip("[]").rstrip(".")
-    return any(_matches(host, pattern) for pattern in _list_own_hosts())
+    names = [*settings.ALLOWED_HOSTS, *(_LOOPBACK if "*" in settings.ALLOWED_HOSTS else ())]
+    return any(is_same_domain(host, name.strip("[]")) for name in names)
 
 
 def get_received_mark() -> str:
@@ -71,8 +74,8 @@ class ReceivedMarks:
         self._inner = inner
 
     async def __call__(self, scope: Message, receive: object, send: Send) -> None:
-        name = HEADER.lower().encode()
-        mark = next((value for key, value in scope.get("headers", ()) if key == name), b"")
+        headers = scope.get("headers", ())
+        mark = next((value for name, value in headers if name == _RAW_HEADER), b"")
         with receive_mark(mark.decode("latin-1")):
             await self._inner(scope, receive, send)
 
@@ -80,18 +83,3 @@ class ReceivedMarks:
 def _read_host(request: httpx2.Request) -> str:
     """Return the host that the request names, which may be another than that of its address."""
     return urlsplit(f"//{request.headers.get('Host', '')}").hostname or ""
-
-
-def _matches(host: str, pattern: str) -> bool:
-    if pattern.startswith("."):
-        return host == pattern[1:] or host.endswith(pattern)
-    return pattern in ("*", host)
-
-
-@cache
-def _list_own_hosts() -> tuple[str, ...]:
-    """Return the hosts at which this installation answers, as its web server knows them."""
-    public_host = urlsplit(env().public_url or "").hostname or ""
-    return tuple(
-        host.lower().strip("[]") for host in (*env().allowed_hosts, public_host) if host.strip()
-    )

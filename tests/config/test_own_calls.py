@@ -71,21 +71,26 @@ def test_redirect_to_an_own_address_has_it(site: Site) -> None:
         ("evilmnemo.test", (".mnemo.test", "mnemo.test"), False),
         ("other.test", ("mnemo.test",), False),
         ("[::1]", ("::1",), True),
-        ("other.test", ("*",), True),
+        ("[::1]", ("[::1]",), True),
+        ("mnemo.test.", ("Mnemo.test",), True),
+        ("other.test", ("*",), False),
+        ("mnemo.test", ("*", "mnemo.test"), True),
+        ("localhost", ("*",), True),
+        ("127.0.0.1", ("mnemo.test",), False),
     ],
 )
-def test_own_addresses_are_those_at_which_the_server_answers(
-    host: str, hosts: tuple[str, ...], expected: bool, monkeypatch: pytest.MonkeyPatch
+def test_own_addresses_are_those_that_the_settings_name(
+    host: str, hosts: tuple[str, ...], expected: bool, settings: Any
 ) -> None:
-    monkeypatch.setattr(own_calls, "_list_own_hosts", lambda: hosts)
+    settings.ALLOWED_HOSTS = hosts
 
     assert own_calls.is_own(host) is expected
 
 
 def test_address_that_names_an_own_host_in_its_header_has_the_mark(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Site, settings: Any
 ) -> None:
-    monkeypatch.setattr(own_calls, "_list_own_hosts", lambda: ("mnemo.test",))
+    settings.ALLOWED_HOSTS = ["mnemo.test"]
 
     with net.mark_own_calls(lambda: "m1"):
         post(site)
