@@ -8,6 +8,7 @@ ever reading their secrets. Verbs without a scope are for users only.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext, override
@@ -37,12 +38,13 @@ SCOPES: dict[str, Promise] = {
     "team:read": _("Read the team and its members"),
 }
 
+SPEAK_SCOPE: Final = "memory:speak"
 # Scopes for special clients, which no other scope includes. Members who may create keys have these
 # rights themselves; therefore a key may read the audit trail or manage credentials, although these are verbs of admins.
 SERVICE_SCOPES: dict[str, Promise] = {
     "audit:read": _("Read, verify, and export the audit trail"),
     "memory:serve": _("Act as the memory provider of another installation"),
-    "memory:speak": _("Speak for people: store what they said as theirs, and approve memories"),
+    SPEAK_SCOPE: _("Speak for people: store what they said as theirs, and approve memories"),
     "credentials:write": _("Manage model providers, tools, and their credentials"),
 }
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 from mcp import types
 
+from accounts.roles import SPEAK_SCOPE
 from config.ids import uuid7
 from workflows import memory_app
 from workflows.errors import InvalidValue
@@ -42,7 +43,6 @@ _KNOWN_KEY: Final = {
     "description": "The name of a memory, as memory_search and memory_store return it",
 }
 # A client is an agent, which may have read anything, unless its key says that it passes on what people say.
-SPEAK_SCOPE: Final = "memory:speak"
 OUTSIDE: Final = {"origin": "tool"}
 _READS: Final = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
 

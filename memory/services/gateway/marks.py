@@ -6,10 +6,11 @@ may speak for people says that words are a person's, and approves anything.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Protocol
 
 from django.utils.translation import gettext as _
 
+from accounts.roles import SPEAK_SCOPE
 from memory.core.errors import AccessDenied
 from memory.core.filters import is_same_json
 from memory.core.records import Json, StoreParams
@@ -22,9 +23,6 @@ from memory.logic.entries.origins import (
 )
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.ingress_gate import Writer, get_writer
-
-
-SPEAK_SCOPE: Final = "memory:speak"
 
 
 class Marked(Protocol):
@@ -46,7 +44,9 @@ def mark_value(params: StoreParams, previous: Marked | None, caller: MemoryCalle
     is_same_value = previous is not None and is_same_json(previous.value, params.value)
     unchanged = previous if is_same_value else None
     if is_program(caller):
-        return replace(params, metadata=_mark_for_program(params.metadata, unchanged))
+        if unchanged is None:
+            return replace(params, metadata=mark_for_program(params.metadata))
+        return replace(params, metadata=copy_provenance(params.metadata, unchanged.metadata))
     if unchanged is not None and is_approved(unchanged.metadata):
         return params
     return replace(params, metadata=drop_approval(params.metadata))
@@ -77,10 +77,3 @@ def check_may_approve(caller: MemoryCaller) -> None:
                 "Only people approve what waits for a review. The API key needs the permission memory:speak to do it for them."
             )
         )
-
-
-def _mark_for_program(metadata: Mapping[str, Json], unchanged: Marked | None) -> dict[str, Json]:
-    """Return the metadata with the origin of the value: that of the entry that has it, or else what may be stated."""
-    if unchanged is not None:
-        return copy_provenance(metadata, unchanged.metadata)
-    return mark_for_program(metadata)
