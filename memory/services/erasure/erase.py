@@ -167,15 +167,16 @@ class _Person:
     def list_source_entries(self) -> list[Entry]:
         return list_source_entries(self.team_id, self.ids, self.erased_ids)
 
-    def find_proposals(self) -> RunProposals:
-        """Find what the runs proposed or taught, and the proposals about what is erased."""
-        entries = [*self.find_run_writes().erasable, *self.list_source_entries()]
+    def find_proposals(self, writes: RunWrites) -> RunProposals:
+        """Find what the runs proposed or taught, and the proposals about what is erased, with what the runs wrote."""
+        entries = [*writes.erasable, *self.list_source_entries()]
         return RunProposals.of(self.team_id, self.run_ids, entries, self.erased_ids)
 
     def count_rows(self) -> dict[str, int]:
         counts = Counter(_count_rows(self.team_id, self.namespaces, self.ids))
-        counts[RUN_WRITES] = len(self.find_run_writes().erasable)
-        counts.update(self.find_proposals().counts)
+        writes = self.find_run_writes()
+        counts[RUN_WRITES] = len(writes.erasable)
+        counts.update(self.find_proposals(writes).counts)
         return dict(counts)
 
 
@@ -201,7 +202,7 @@ def erase_here(
         has_data = has_data or audit.count_persons(team_id, person.ids) > 0
         has_data = has_data or any(erase_in_host(dry_run=True).values())
         _check_permission(caller, subject, has_data)
-        kept = {
+        staying_counts = {
             "accounts_auditentry": _count_audit_entries(team_id, person.namespaces, person.ids),
             TO_DECIDE: len(writes.mixed),
             **get_host().count_kept(team_id, subject),
@@ -210,11 +211,13 @@ def erase_here(
         if not dry_run:
             tables = _erase_rows(caller, person, writes, erase_in_host)
             tables |= {"elsewhere": sum(cleared.values())}
-        left = person.count_rows() | erase_in_host(dry_run=True)
-        tables = left if dry_run else tables
+        remaining = person.count_rows() | erase_in_host(dry_run=True)
+        tables = remaining if dry_run else tables
         now, count = timezone.now(), len(person.namespaces)
         to_decide = tuple(str(entry.pk) for entry in writes.mixed)
-        receipt = Receipt(subject, dry_run, now, count, tables, left, kept, to_decide, memories)
+        receipt = Receipt(
+            subject, dry_run, now, count, tables, remaining, staying_counts, to_decide, memories
+        )
         if not dry_run:
             _record(caller, receipt)
     return receipt
@@ -229,7 +232,7 @@ def _erase_rows(
     """Erase everything, and return the number of rows of each table."""
     team_id, erased_ids = caller.team_id, person.erased_ids
     person_count = audit.count_persons(team_id, person.ids)
-    proposals = person.find_proposals()
+    proposals = person.find_proposals(writes)
     # Locking order: the host's rows, such as runs, always come before memory's.
     host_tables = erase_in_host(dry_run=False)
     shared = list_source_namespaces(team_id, person.ids) | writes.namespaces | proposals.namespaces
