@@ -26,12 +26,12 @@ class LastingPool:
 
     pool: httpcore2.AsyncConnectionPool
     client_count: int = 0
-    left_at: float = 0.0
+    unused_since: float = 0.0
 
     def leave(self) -> None:
         """Note that a client was closed."""
         self.client_count -= 1
-        self.left_at = time.monotonic()
+        self.unused_since = time.monotonic()
 
     async def close_spoiled(self) -> None:
         """Close the connections on which a server has sent more than its answer.
@@ -71,7 +71,7 @@ class LastingPools:
         unused = [
             owner
             for owner, lasting in self._pools.items()
-            if not lasting.client_count and lasting.left_at <= since
+            if not lasting.client_count and lasting.unused_since <= since
         ]
         pools = [self._pools.pop(owner).pool for owner in unused]
         for pool in pools:

@@ -96,9 +96,9 @@ def list_tables(tables: Mapping[str, int], remaining: Mapping[str, int]) -> list
     ]
 
 
-def list_kept(kept: Mapping[str, int]) -> list[tuple[str | Promise, int]]:
+def list_kept(counts: Mapping[str, int]) -> list[tuple[str | Promise, int]]:
     """Return the labels and numbers of what the person wrote that belongs to others."""
-    return [(label, kept[name]) for name, label in KEPT_LABELS.items() if kept.get(name)]
+    return [(label, counts[name]) for name, label in KEPT_LABELS.items() if counts.get(name)]
 
 
 def summarize(

@@ -223,8 +223,8 @@ class _Attempt:
             run_plan = partial(run_plan, seeds=missing_steps, pause_control=pause_control)
             await record_run_start(claim, self.prepared)
         try:
-            kept = keep_connections(self.context.connections, claim.run_id)
-            async with mark_calls(self.acting, spending), kept as pool:
+            connections = keep_connections(self.context.connections, claim.run_id)
+            async with mark_calls(self.acting, spending), connections as pool:
                 answers = await self._load_answers()
                 result = await run_plan(answers=answers, begun_steps=begun_steps)
                 pool.is_pausing = result.status is RunStatus.PAUSED

@@ -113,7 +113,7 @@ def check_erasable(team_id: UUID, subject: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Person:
-    """Whose rows are erased, in one team."""
+    """The person whose rows are erased, in one team."""
 
     team_id: UUID
     subject: str

@@ -133,8 +133,9 @@ def _cut_page(access: NamespaceAccess, row: Entry, source_ids: frozenset[str]) -
     is_in_use = row.deleted_at is None and row.tier != Tier.QUARANTINE
     if is_in_use and trimmed != page:
         store = access.open_store("erasure")
-        left = (s for s in list_sources(store, access.text) if s.id not in source_ids)
-        trimmed = compile_by_rules(page, {source.id: source for source in left}, access.now)
+        sources = list_sources(store, access.text)
+        remaining = {source.id: source for source in sources if source.id not in source_ids}
+        trimmed = compile_by_rules(page, remaining, access.now)
     if not is_in_use or not trimmed.content.strip():
         erase_entries(access, [row])
         return

@@ -73,8 +73,8 @@ class ConversationHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenAnswer:
-    """An answer of an earlier run: the texts it was asked, whether it may have content from outside, its words of memories."""
+class RunAnswer:
+    """An answer of an earlier run: the texts that the run was asked, whether it may have content from outside, and its words of memories."""
 
     questions: frozenset[str]
     is_untrusted: bool
@@ -106,10 +106,10 @@ class ClientHistory:
             _judge_turn(query, answer, answers.get(answer.strip(), ())) for query, answer in turns
         ]
 
-    def _load_answers(self) -> dict[str, list[GivenAnswer]]:
+    def _load_answers(self) -> dict[str, list[RunAnswer]]:
         """Return the answers of earlier runs, by their text."""
         row = self._claim.row
-        answers: dict[str, list[GivenAnswer]] = {}
+        answers: dict[str, list[RunAnswer]] = {}
         with tenant([self._claim.team_id]):
             rows = (
                 Run.objects.unscoped()
@@ -126,17 +126,17 @@ class ClientHistory:
             for outputs, system, inputs, is_untrusted, memories in rows[:MAX_KNOWN_ANSWERS]:
                 # A workflow that is no chat is asked in one of its inputs.
                 questions = _list_texts([(system or {}).get("query"), *(inputs or {}).values()])
-                given = GivenAnswer(frozenset(questions), is_untrusted, tuple(memories))
+                run_answer = RunAnswer(frozenset(questions), is_untrusted, tuple(memories))
                 for text in _list_texts((outputs or {}).values()):
-                    answers.setdefault(text, []).append(given)
+                    answers.setdefault(text, []).append(run_answer)
         return answers
 
 
-def _judge_turn(query: str, answer: str, given: Sequence[GivenAnswer]) -> EarlierTurn:
-    """Return the turn with what is known of the runs that gave its answer."""
-    same = [each for each in given if each.answers(query.strip())]
+def _judge_turn(query: str, answer: str, run_answers: Sequence[RunAnswer]) -> EarlierTurn:
+    """Return the turn with whether its answer is trusted, and the memories of all runs that answered in the same words."""
+    same = [each for each in run_answers if each.answers(query.strip())]
     is_trusted = not any(each.is_untrusted for each in same) if same else not answer
-    memories = tuple(word for each in given for word in each.memories)
+    memories = tuple(word for each in run_answers for word in each.memories)
     return EarlierTurn(query, answer, not is_trusted, memories)
 
 

@@ -75,13 +75,13 @@ def may_forget(
     Raises StepWaiting, which pauses the run, as long as nobody has answered, also if other memories were meant when
     somebody allowed it. What was refused stays so.
     """
-    shown = {name: value for name, value in selection.items() if value}
+    conditions = {name: value for name, value in selection.items() if value}
     form = {
         "type": "approval",
         "content": "",
         "tool": FORGET,
         "cause": FORGETS_FOR_OUTSIDE,
-        "arguments": {**shown, "memories": list(memories)},
+        "arguments": {**conditions, "memories": list(memories)},
         "call": digest,
         "inputs": [],
         "actions": [dict(action) for action in APPROVAL_ACTIONS],
