@@ -14,14 +14,20 @@ from workflows.engine.language.content_marks.untrusted import is_influenced
 from workflows.engine.language.document import Json, Selector
 from workflows.engine.nodes.memory.memory_access import get_memory
 from workflows.engine.ports import MemoryHit, Origin
-from workflows.engine.runtime.waits import ALLOW, APPROVAL_ACTIONS, FORGETS_FOR_OUTSIDE, Wait
+from workflows.engine.runtime.waits import (
+    ALLOW,
+    APPROVAL_ACTIONS,
+    FORGETS_FOR_OUTSIDE,
+    Answer,
+    Wait,
+)
 
 
 FORGET: Final = "forget"
 MAX_MEANT: Final = 100  # more memories are neither shown nor forgotten
 _MAX_TEXT: Final = 2_000  # characters of a memory that are shown
-# Stands before the digest of what a person is asked about again.
-_CHANGED: Final = "@"
+# Stands between the name of a part and the digest of what was changed after a person was asked.
+CHANGED: Final = "@"
 _DIGEST_LENGTH: Final = 16
 
 
@@ -86,10 +92,17 @@ def may_forget(
         "inputs": [],
         "actions": [dict(action) for action in APPROVAL_ACTIONS],
     }
-    first = ctx.answers.get("")
+    return wait_for_consent(ctx, Wait(form), digest).action == ALLOW
+
+
+def wait_for_consent(ctx: NodeContext, wait: Wait, digest: str, part: str = "") -> Answer:
+    """Return the answer about exactly what has this digest. Raises StepWaiting as long as there is none.
+
+    If something else was allowed, a person is asked again. What was refused stays so, whatever was changed meanwhile.
+    """
+    first = ctx.answers.get(part)
     is_changed = first is not None and first.action == ALLOW and first.call not in ("", digest)
-    part = f"{_CHANGED}{digest[:_DIGEST_LENGTH]}" if is_changed else ""
-    return ctx.wait_for(Wait(form), part).action == ALLOW
+    return ctx.wait_for(wait, f"{part}{CHANGED}{digest[:_DIGEST_LENGTH]}" if is_changed else part)
 
 
 def _shorten(value: Json) -> Json:

@@ -17,7 +17,12 @@ from workflows.engine.nodes.agent.agent_config import AgentConfig
 from workflows.engine.nodes.agent.tool_use.call_groups import PreparedCall
 from workflows.engine.nodes.agent.tool_use.memory_tools import MemoryTool
 from workflows.engine.nodes.agent.tool_use.toolbox import PortTool, describe_call
-from workflows.engine.nodes.memory.consent import build_digest, describe_meant
+from workflows.engine.nodes.memory.consent import (
+    CHANGED,
+    build_digest,
+    describe_meant,
+    wait_for_consent,
+)
 from workflows.engine.ports import Origin
 from workflows.engine.runtime.waits import (
     ALLOW,
@@ -35,9 +40,6 @@ REASON_FIELD: Final = "comment"
 
 _MAX_REASON: Final = 2000  # characters
 _CONNECTED: Final = frozenset({"mcp", "openapi"})  # the sources of tools
-# Stands between the name of a part and the digest of a call that was changed after a person was asked.
-_CHANGED: Final = "@"
-_DIGEST_LENGTH: Final = 16
 
 
 class Refused(Exception):
@@ -123,11 +125,7 @@ def wait_for_answer(
     A call that was refused stays so, whatever was changed meanwhile.
     """
     wait = Wait(build_form(call, approvers), due_at, is_duration=due_at is not None)
-    first = ctx.answers.get(part)
-    is_same = first is None or not first.call or first.call == call.digest
-    if is_same or (first is not None and first.action != ALLOW):
-        return ctx.wait_for(wait, part)
-    return ctx.wait_for(wait, f"{part}{_CHANGED}{call.digest[:_DIGEST_LENGTH]}")
+    return wait_for_consent(ctx, wait, call.digest, part)
 
 
 def was_refused_from_outside(ctx: NodeContext, part: str) -> bool:
@@ -135,7 +133,7 @@ def was_refused_from_outside(ctx: NodeContext, part: str) -> bool:
     return any(
         bool(str(answer.values.get(REASON_FIELD) or "").strip()) and is_from_outside(answer)
         for name, answer in ctx.answers.items()
-        if name.partition(_CHANGED)[0] == part and answer.action != ALLOW
+        if name.partition(CHANGED)[0] == part and answer.action != ALLOW
     )
 
 
