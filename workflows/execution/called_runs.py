@@ -22,7 +22,7 @@ from workflows.engine.sub_workflows.children import MAX_DEPTH
 from workflows.engine.sub_workflows.spending import Spending
 from workflows.errors import CallNotAllowed
 from workflows.execution.claims import Claim
-from workflows.execution.ports.runs_below import check_start, find_start
+from workflows.execution.ports.runs_below import check_start, find_counted_start
 from workflows.execution.threads import run_in_thread
 from workflows.models import Run
 
@@ -53,10 +53,8 @@ class CallMark:
 
 async def build_call_mark(claim: Claim, spending: Spending) -> Callable[[], str]:
     """Return the function that builds the mark of a run's calls. What the run has left depends on the agent that calls."""
-    start = str(claim.row.get("called_by_start") or "")
-    if not start:
-        is_child = claim.row["parent_id"] is not None
-        start = await run_in_thread(_find_start, claim) if is_child else str(claim.run_id)
+    is_start = claim.row["parent_id"] is None and not claim.row.get("called_by_start")
+    start = str(claim.run_id) if is_start else await run_in_thread(_find_start, claim)
     calls = int(claim.row.get("calls_above") or 0)
     return lambda: CallMark(start, calls, bool(spending.get_left())).sign()
 
@@ -70,9 +68,7 @@ async def mark_calls(claim: Claim, spending: Spending) -> AsyncIterator[None]:
 
 def build_delivery_mark(run: Run) -> str:
     """Return the mark of a message about an ended run, which may start another run. Runs in the run's tenant."""
-    return CallMark(
-        str(run.called_by_start or find_start(run.pk) or run.pk), run.calls_above
-    ).sign()
+    return CallMark(find_counted_start(run.pk, run.called_by_start), run.calls_above).sign()
 
 
 def note_call(run: Run) -> None:
@@ -104,4 +100,4 @@ def note_call(run: Run) -> None:
 
 def _find_start(claim: Claim) -> str:
     with tenant([claim.team_id]):
-        return str(find_start(claim.run_id) or claim.run_id)
+        return find_counted_start(claim.run_id, claim.row.get("called_by_start"))

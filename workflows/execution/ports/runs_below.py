@@ -27,7 +27,7 @@ _STEPS_SETTING: Final = "the server's RUN_MAX_STEPS_BELOW"
 
 def count_start(claim: Claim, name: str) -> None:
     """Raise NestingNotAllowed if the start above the run may begin no further run. Others wait for this one."""
-    check_start(_find_counted_start(claim), name)
+    check_start(find_counted_start(claim.run_id, claim.row.get("called_by_start")), name)
 
 
 def check_start(start: str, name: str) -> None:
@@ -62,7 +62,8 @@ def _reserve_steps(claim: Claim, calls: int) -> None:
     _store_reservation(QUERIES["reserve_steps"], claim, calls)
     # In a transaction of its own, so that of two that reserve at the same time, at least one sees the other.
     with tenant([claim.team_id]):
-        _runs, steps = _count_below(_find_counted_start(claim))
+        start = find_counted_start(claim.run_id, claim.row.get("called_by_start"))
+        _runs, steps = _count_below(start)
     try:
         check_steps_left(steps, settings.RUN_MAX_STEPS_BELOW, _STEPS_SETTING)
     except LimitReached:
@@ -91,9 +92,9 @@ def find_start(run_id: UUID | str) -> UUID | None:
     return row[0] if row else None
 
 
-def _find_counted_start(claim: Claim) -> str:
+def find_counted_start(run_id: UUID | str, called_by_start: UUID | str | None) -> str:
     """Return the start with which a run is counted: that of the run that called this installation to begin it, if one did."""
-    return str(claim.row.get("called_by_start") or find_start(claim.run_id))
+    return str(called_by_start or find_start(run_id) or run_id)
 
 
 def _count_below(start: str) -> tuple[int, int]:

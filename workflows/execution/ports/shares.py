@@ -11,22 +11,20 @@ from functools import cached_property
 from typing import Final
 from uuid import UUID
 
-from django.db import connection
 from django.db.models.functions import Now
 
 from accounts.tenancy import tenant
 from config.ids import uuid7
-from config.sql import read_queries
 from workflows.engine.language.document import Json
 from workflows.engine.ports import Usage
 from workflows.engine.sub_workflows.shares import Account, Amount, Share, reserve
 from workflows.execution.claims import Claim
+from workflows.execution.ports.runs_below import find_start
 from workflows.execution.threads import run_in_thread
 from workflows.models import Run
 from workflows.models.run import RunStatus
 
 
-QUERIES: Final = read_queries("workflows/sql/queries/child_runs.sql")
 FIRST_DELAY: Final = 0.05  # seconds between looks at the accounts
 MAX_DELAY: Final = 1.0
 
@@ -63,9 +61,7 @@ class StoredShares:
     @cached_property
     def _start_id(self) -> UUID:
         """The run that somebody started, at the top of the runs around this one."""
-        with connection.cursor() as cursor:
-            cursor.execute(QUERIES["find_start"], {"run": self.claim.run_id})
-            return UUID(str(cursor.fetchone()[0]))
+        return find_start(self.claim.run_id) or self.claim.run_id
 
     def _try_to_reserve(self, shares: Sequence[Share], call: str, amount: Amount) -> bool:
         """Reserve the amount. Return False if the call has to wait. It is no error if an earlier try has reserved it."""
