@@ -4,7 +4,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from uuid import UUID
@@ -21,7 +21,6 @@ from memory.logic.knowledge.pages import KnowledgePage, from_entry
 from memory.services.gateway.audit_lines import record
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_entry, open_namespace
-from memory.services.gateway.marks import get_program_origin, is_program
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.knowledge.pages import MAX_PAGES, get_page_entry
 from memory.services.transfer.exporting import check_can_export
@@ -140,8 +139,6 @@ def _import_files(
     findings: list[PageFinding] = []
     for name, screened in screened_files.items():
         page, reasons = screened.page, screened.reasons
-        if is_program(access.caller):
-            page = replace(page, origin=get_program_origin(page.origin))
         existing = _find_identical(store, page.id, files[name]) if reasons else None
         if existing is not None:
             pages.append(existing)

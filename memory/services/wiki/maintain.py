@@ -20,7 +20,6 @@ from memory.logic.wiki.wiki import IngestResult, Wiki
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_entry, open_namespace
-from memory.services.gateway.marks import get_program_origin, is_program
 from memory.services.gateway.namespace_access import Batch, NamespaceAccess
 from memory.services.knowledge.pages import get_page_entry
 from memory.services.wiki.log import read_log_lines
@@ -67,8 +66,6 @@ def ingest_source(
     """
     is_conversation = source.get("kind") == SourceKind.CONVERSATION
     person = str(caller.principal.user_id or "") if is_conversation else ""
-    if is_program(caller):
-        source = {**source, "origin": get_program_origin(source.get("origin"))}
     parsed = parse_source(source, default_person=person)
     with open_namespace(caller, "write", "memory.stored", namespace=namespace) as access:
         result = build_wiki(access, str(WikiAction.INGEST)).ingest(
