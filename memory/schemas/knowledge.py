@@ -260,7 +260,7 @@ def written_page_out(result: PageWriteResult) -> WrittenPageOut:
     return WrittenPageOut(
         page=page_out(result.write.page, result.entry),
         merged_for=result.merged_for,
-        held_for=list(result.held),
+        held_for=list(result.held_for),
     )
 
 

@@ -77,7 +77,7 @@ class StoredPage(Protocol):
     """A page that was written.
 
     ``merged_for`` is the reason why the page was merged into an existing one (title, alias or content), or empty.
-    ``held`` are the reasons why the page was quarantined instead; then ``entry`` is the quarantined entry.
+    ``held_for`` are the reasons why the page was quarantined instead; then ``entry`` is the quarantined entry.
     """
 
     @property
@@ -85,7 +85,7 @@ class StoredPage(Protocol):
     @property
     def merged_for(self) -> str: ...
     @property
-    def held(self) -> Sequence[str]: ...
+    def held_for(self) -> Sequence[str]: ...
     @property
     def entry(self) -> MemoryHit: ...
 

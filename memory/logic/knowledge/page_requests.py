@@ -25,14 +25,14 @@ MODES = (MERGE, REPLACE)
 
 @dataclass(frozen=True, slots=True)
 class PageWriteResult:
-    """The result of writing one page. If its entry was quarantined instead, ``held`` lists the reasons.
+    """The result of writing one page. If its entry was quarantined instead, ``held_for`` lists the reasons.
 
     ``merged_for`` is the reason for merging it into an existing page (title, alias or content), empty otherwise.
     """
 
     write: PageWrite
     entry: MemoryEntry
-    held: tuple[str, ...] = ()
+    held_for: tuple[str, ...] = ()
 
     @property
     def page(self) -> Mapping[str, Json]:
@@ -56,7 +56,8 @@ def write_drafts(
     """Write the drafts in their order, so that two drafts about one subject become one page.
 
     A draft can name its ``sources``, and its ``origin``, which is the argument otherwise, and set ``hold`` to wait for a
-    review, or ``spares_trusted`` to wait if it came from outside and would change a page that is trusted. All drafts are parsed and screened before the first is written; raise InvalidInput for an invalid one.
+    review, or ``spares_trusted`` to wait if it came from outside and would change a page that is trusted. All drafts are
+    parsed and screened before the first is written; raise InvalidInput for an invalid one.
     """
     if mode not in MODES:
         raise InvalidInput(f"mode: use one of {', '.join(MODES)}.")
@@ -64,12 +65,8 @@ def write_drafts(
     store = KnowledgeStore(namespace, entry_store, clock=clock, source=source)
     results = []
     for draft, (page, reasons) in zip(drafts, screened, strict=True):
-        if (
-            not reasons
-            and draft.get("spares_trusted") is True
-            and _would_change_trusted(store, page)
-        ):
-            reasons = [{"reason": str(FindingReason.EXTERNAL_SOURCE), "detail": ""}]
+        if draft.get("spares_trusted") is True and _would_change_trusted(store, page):
+            reasons = reasons or [{"reason": str(FindingReason.EXTERNAL_SOURCE), "detail": ""}]
         if reasons:
             entry = entry_store.store(build_quarantined_page(store, page, reasons))
             codes = tuple(reason["reason"] for reason in reasons)

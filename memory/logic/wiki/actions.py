@@ -128,7 +128,7 @@ def _ingest(wiki: Wiki, arguments: Mapping[str, Json], person: str) -> WikiResul
     if not isinstance(drafts, list | tuple) or not all(isinstance(d, Mapping) for d in drafts):
         raise InvalidInput("pages: must be a list of objects.")
     result = wiki.ingest(source, drafts, mode=str(arguments.get("mode") or MERGE))
-    written = [page for page in result.pages if not page.held]
+    written = [page for page in result.pages if not page.held_for]
     data = {
         "source": describe_source(result.source),
         "is_new": result.is_new,
@@ -137,7 +137,7 @@ def _ingest(wiki: Wiki, arguments: Mapping[str, Json], person: str) -> WikiResul
         "count": len(written),
         "merged": sum(bool(page.merged_for) for page in written),
     }
-    held = [page.entry for page in result.pages if page.held]
+    held = [page.entry for page in result.pages if page.held_for]
     if result.held:
         held.append(result.entry)
     return WikiResult(data, tuple(page.entry for page in written), tuple(held))

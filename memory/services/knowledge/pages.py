@@ -98,7 +98,7 @@ def write_pages(
         )
         ids = [page.entry.id for page in stored[:50]]
         access.detail.update(keys=len(stored), entries=ids, pages=True)
-        if held_count := sum(bool(page.held) for page in stored):
+        if held_count := sum(bool(page.held_for) for page in stored):
             access.detail["held"] = held_count
         return stored
 
@@ -128,8 +128,6 @@ def rewrite_page(
             before, **{name: getattr(draft, name) for name in _WRITABLE_FIELDS & set(changes)}
         )
         page = carry_sources(before, page)
-        if is_program(caller) and page != before:
-            page = replace(page, origin=get_program_origin(before.origin))
         store = _build_store(access, reason)
         if reasons:
             access.open_store(reason).store(build_quarantined_page(store, page, reasons))

@@ -323,7 +323,7 @@ def test_order_of_the_web_is_no_page_until_somebody_approves_it(alice: Person) -
 
     (held,) = write_in_run(alice, page("deployment", content=order, origin="web"))
 
-    assert held.held == ("gives_orders",)
+    assert held.held_for == ("gives_orders",)
     assert (
         services.open_page(at_door(alice), entry_id=there.entry.id).page.content
         == DEPLOY["content"]
@@ -352,5 +352,5 @@ def test_page_from_outside_waits_where_its_author_says_so_and_a_person_never_doe
     )
     (by_hand,) = write(alice, page("Tea", content="It opens at nine", origin="web", hold=True))
 
-    assert (waiting.held, by_hand.held) == (("from_outside",), ())
+    assert (waiting.held_for, by_hand.held_for) == (("from_outside",), ())
     assert titles(alice) == ["Tea"]

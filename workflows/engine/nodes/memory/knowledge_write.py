@@ -284,11 +284,11 @@ async def _ingest(
 
 
 def _collect_results(results: Sequence[StoredPage]) -> Written:
-    stored = [result for result in results if not result.held]
+    stored = [result for result in results if not result.held_for]
     return Written(
         [{**result.page, "merged_for": result.merged_for} for result in stored],
         [result.entry for result in stored],
-        [(result.entry, str(result.page["title"])) for result in results if result.held],
+        [(result.entry, str(result.page["title"])) for result in results if result.held_for],
     )
 
 

@@ -254,7 +254,7 @@ async def _write_page(call: MemoryCall) -> ToolOutcome:
     texts: list[str] = []
     for result in results:
         title = str(result.page["title"])
-        if result.held:
+        if result.held_for:
             events.append(
                 build_quarantined_event(result.entry, call.ctx.node_id, call.scope, title)
             )
