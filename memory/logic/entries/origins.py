@@ -11,8 +11,10 @@ from memory.core.records import Json
 
 
 APPROVED: Final = "approve"  # the decision of a review that admits a text
-REVIEW: Final = "review"  # in the metadata, with its reason
-_REVIEW_FIELDS: Final = frozenset({REVIEW, "review_reason"})
+# The decision of a review and its reason, in the metadata.
+REVIEW: Final = "review"
+REVIEW_REASON: Final = "review_reason"
+_REVIEW_FIELDS: Final = frozenset({REVIEW, REVIEW_REASON})
 _PROVENANCE: Final = frozenset({"origin", *_REVIEW_FIELDS})
 
 

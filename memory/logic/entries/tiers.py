@@ -14,7 +14,7 @@ from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.core.scopes import WORKING_LIFETIME
 from memory.logic.entries.duplicates import count_evidence, get_ttl
-from memory.logic.entries.origins import APPROVED
+from memory.logic.entries.origins import APPROVED, REVIEW, REVIEW_REASON
 
 
 WORKING_TTL = timedelta(seconds=WORKING_LIFETIME)
@@ -57,7 +57,7 @@ def build_transition(
     """Return the parameters that move the entry; raise InvalidInput if the transition isn't allowed."""
     if tier not in TRANSITIONS.get((entry.tier, action), frozenset()):
         raise InvalidInput(f"tier: {action} can't move an entry from {entry.tier} to {tier}.")
-    review: dict[str, Json] = {"review": str(action), "review_reason": reason}
+    review: dict[str, Json] = {REVIEW: str(action), REVIEW_REASON: reason}
     return StoreParams(
         namespace=entry.namespace,
         key=entry.key,
@@ -129,7 +129,7 @@ def is_verified(entry: MemoryEntry) -> bool:
 
 
 def is_rejected(entry: MemoryEntry) -> bool:
-    return entry.metadata.get("review") == TierAction.REJECT
+    return entry.metadata.get(REVIEW) == TierAction.REJECT
 
 
 def _expires_soon(entry: MemoryEntry, now: datetime, margin: timedelta) -> bool:
