@@ -168,18 +168,17 @@ def _claim(
         delivery.attempts += 1
         delivery.next_at = moment + LEASE
         delivery.save(update_fields=["attempts", "next_at"])
-        body = json.dumps(_build_body(delivery), ensure_ascii=False).encode()
+        runs = Run.objects.unscoped().filter(pk=delivery.run_id)
+        run = runs.select_related("workflow", "version").first()
+        body = json.dumps(_build_body(delivery, run), ensure_ascii=False).encode()
         subscription = delivery.subscription
         secret = decrypt(bytes(subscription.sealed_secret))
-        run = Run.objects.unscoped().filter(pk=delivery.run_id).first()
         mark = build_delivery_mark(run) if run else ""
     return Outgoing(delivery, subscription.url, secret, body, mark)
 
 
-def _build_body(delivery: Delivery) -> dict[str, object]:
+def _build_body(delivery: Delivery, run: Run | None) -> dict[str, object]:
     """Return the message. Only runs of programs come with their outputs: those of people are their own."""
-    rows = Run.objects.unscoped().filter(pk=delivery.run_id).select_related("workflow", "version")
-    run = rows.first()
     message: dict[str, object] = {
         "id": str(delivery.pk),
         "event": f"run.{delivery.event}",
