@@ -16,7 +16,7 @@ from config.net.errors import (
     TimeIsUp,
 )
 from config.net.exchanges import ExchangeFailed, FormFile, describe_failure, send_request
-from config.net.lasting_pools import keep_connections
+from config.net.lasting_pools import reuse_connections
 from config.net.own_calls import (
     ReceivedMarks,
     get_received_mark,
@@ -42,12 +42,12 @@ __all__ = [
     "build_sync_client",
     "describe_failure",
     "get_received_mark",
-    "keep_connections",
     "mark_own_calls",
     "parse_allowed",
     "parse_retry_after",
     "receive_mark",
     "replace_broken_body",
+    "reuse_connections",
     "send_request",
     "watch_body",
 ]

@@ -54,7 +54,7 @@ def build_client(
     address is still checked. ``http2`` lets a server choose HTTP/2, which is not for streams that may be left early:
     httpcore2 doesn't tell the server that nobody reads one any more until the whole client is closed. ``for_models``
     allows addresses of this machine if LOCAL_MODELS does, and ``for_mcp`` if LOCAL_MCP does. The clients of
-    one ``owner`` use one another's connections in an event loop that keeps them (``keep_connections``). ``allow`` replaces
+    one ``owner`` use one another's connections in an event loop that keeps them (``reuse_connections``). ``allow`` replaces
     NET_ALLOW and ``resolver`` the system's name lookup, both for tests.
     """
     may_be_local = (for_models and env().local_models) or (for_mcp and env().local_mcp)

@@ -2,7 +2,7 @@
 
 A client is for one exchange, and closes its connection. But an agent asks the same model several times in a row, and each
 time looking up the name, connecting and agreeing on TLS takes longer than everything that the product does itself. So
-``keep_connections`` lets an event loop keep the pools of clients that name an owner. Owners share no connection: what one
+``reuse_connections`` lets an event loop keep the pools of clients that name an owner. Owners share no connection: what one
 of them provokes a server to send can't be the answer of another one.
 """
 
@@ -87,11 +87,11 @@ _by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, LastingPools] = WeakKeyDi
 
 
 @asynccontextmanager
-async def keep_connections(sweep_seconds: float = SWEEP_SECONDS) -> AsyncIterator[LastingPools]:
+async def reuse_connections() -> AsyncIterator[LastingPools]:
     """Let clients of this event loop use connections again until the block ends, which closes them."""
     loop = asyncio.get_running_loop()
     pools = _by_loop[loop] = LastingPools()
-    sweeping = asyncio.create_task(_sweep(pools, sweep_seconds))
+    sweeping = asyncio.create_task(_sweep(pools))
     try:
         yield pools
     finally:
@@ -110,10 +110,10 @@ def find_lasting_pools() -> LastingPools | None:
         return None
 
 
-async def _sweep(pools: LastingPools, seconds: float) -> None:
+async def _sweep(pools: LastingPools) -> None:
     while True:
-        await asyncio.sleep(seconds)
-        await pools.close_unused(seconds)
+        await asyncio.sleep(SWEEP_SECONDS)
+        await pools.close_unused(SWEEP_SECONDS)
 
 
 def _has_rest(connection: Any) -> bool:

@@ -63,7 +63,7 @@ def run_beside(server: Server, story: Callable[[], Awaitable[None]], *, keeps: b
             if not keeps:
                 await story()
                 return
-            async with net.keep_connections():
+            async with net.reuse_connections():
                 await story()
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -178,7 +178,7 @@ def test_all_connections_are_closed_at_the_end() -> None:
     server = Server()
 
     async def story() -> None:
-        async with net.keep_connections() as pools:
+        async with net.reuse_connections() as pools:
             await server.ask("alice")
             await server.ask("bob")
             assert len(pools) == 2

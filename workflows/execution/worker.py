@@ -128,7 +128,7 @@ class Worker:
     # -- in the loop ----------------------------------------------------------------------------
 
     async def _main(self) -> None:
-        async with net.keep_connections():
+        async with net.reuse_connections():
             await self._work_until_stopped()
 
     async def _work_until_stopped(self) -> None:

@@ -102,7 +102,7 @@ def test_calls_of_a_worker_use_one_connection_but_never_another_keys(server: Fak
             pass
 
     async def work() -> None:
-        async with net.keep_connections():
+        async with net.reuse_connections():
             server.api_key = None  # whichever is sent
             for api_key in ("one", "one", "other", "one"):
                 await call(api_key)
