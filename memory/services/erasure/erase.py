@@ -1,8 +1,8 @@
 """Erase a person: everything that memory stores for them, including the history, permanently.
 
 This covers their namespace and those of their test persons, their conversations and the runs for them, and what these
-runs wrote elsewhere; the host erases its data of these conversations and runs as well. The receipt states how many rows of each table were erased,
-the same counts taken again afterwards, and what is kept.
+runs wrote elsewhere; the host erases its data of these conversations and runs as well. The receipt states how many rows of
+each table were erased, the same counts taken again afterwards, and what is kept.
 """
 
 from collections import Counter
