@@ -77,9 +77,9 @@ def find_run_writes(
 
 @retry_on_conflict
 def erase_run_writes(caller: MemoryCaller, writes: RunWrites) -> dict[str, int]:
-    for _namespace, entries in groupby(writes.erasable, attrgetter("namespace_id")):
-        rows = list(entries)
-        erase_entries(open_namespace(caller, rows[0].namespace), rows)
+    for _namespace, group in groupby(writes.erasable, attrgetter("namespace_id")):
+        entries = list(group)
+        erase_entries(open_namespace(caller, entries[0].namespace), entries)
     return {RUN_WRITES: len(writes.erasable)}
 
 
@@ -103,14 +103,13 @@ class _Wiki:
     def of(cls, team_id: UUID, entries: Iterable[Entry]) -> Self:
         """Load the sources of the namespaces in which these entries look like pages."""
         namespaces = {entry.namespace_id for entry in entries if entry.category == PAGE_CATEGORY}
-        sources = Entry.objects.unscoped().filter(
+        if not namespaces:
+            return cls(frozenset())
+        rows_of_sources = Entry.objects.unscoped().filter(
             team_id=team_id, namespace__in=namespaces, category=SOURCE_CATEGORY
         )
-        entries = sources.select_related("namespace") if namespaces else ()
-        ids = (
-            (each.namespace_id, get_text(each.value, "id")) for each in filter(_is_source, entries)
-        )
-        return cls(frozenset(ids))
+        sources = filter(_is_source, rows_of_sources.select_related("namespace"))
+        return cls(frozenset((row.namespace_id, get_text(row.value, "id")) for row in sources))
 
     def contains(self, entry: Entry) -> bool:
         """Return whether the entry is a source, or a page of which every source is one of this namespace."""
