@@ -177,7 +177,7 @@ class MemoryQuery:
     include_former: bool = False
     for_prompt: bool = False
     concern: float | None = None
-    topic_floors: "TopicFloors | None" = None
+    topic_floors: TopicFloors | None = None
     without_lessons: bool = False
     by_topic: bool = False
 

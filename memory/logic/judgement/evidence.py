@@ -61,7 +61,7 @@ _MIN_DIGITS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a person wrote, and the known facts that a model was shown with it. Without a judge, only words are compared."""
+    """It has what a person wrote, and the known facts that a model was shown. Without a judge, only words are compared."""
 
     message: str
     judge: "Judge | None"

@@ -1,6 +1,6 @@
 """Decide what a wish to forget means: what was stored last, facts that are known, all of them, or nothing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from memory.logic.judgement.likeness import JudgedFact, compare, compute_cosine
@@ -20,9 +20,7 @@ from memory.logic.judgement.wishes.parts import is_verb
 
 
 # Probabilities and cosines; `python -m bench.judgement` prints what they decide.
-MIN_KIND_OF_ALL: Final = (
-    0.25  # of a topic that "everything about my health" and a fact have in common
-)
+MIN_KIND_OF_ALL: Final = 0.25  # of a topic that "everything about my health" and a fact share
 MIN_LATEST: Final = 0.7  # that a wish means what was stored last: "Forget that"
 MAX_TOPIC: Final = 0.5  # … of whose topics none is more probable, unless it is sure
 MIN_SURELY_LATEST: Final = 0.9
@@ -62,23 +60,28 @@ def decide_to_forget(
     latest: Sequence[str],
     everything: Sequence[str] = (),
 ) -> list[Operation]:
-    """Forget what is meant. If two things could be meant, or everything is, the person is asked, and nothing is forgotten."""
+    """Forget what is meant. If two things could be meant, or everything is, the person is asked and nothing forgotten."""
+    operation: Operation | None
     if clause.means_everything:
-        targets = tuple(everything) or tuple(judgement.fact.id for judgement in known_facts)
-        return [Operation(Action.ASK, targets=targets, evidence=clause.text)] if targets else []
-    if clause.takes_back:
-        ids = tuple(latest)
-        return [Operation(Action.ASK, targets=ids, evidence=clause.text)] if ids else []
-    if latest and means_latest(clause):
-        return [Operation(Action.FORGET, targets=tuple(latest), evidence=clause.text)]
-    if operations := _decide_each_part(clause, known_facts, center):
+        operation = _ask(clause, everything or [judgement.fact.id for judgement in known_facts])
+    elif clause.takes_back:
+        operation = _ask(clause, latest)
+    elif latest and means_latest(clause):
+        operation = Operation(Action.FORGET, targets=tuple(latest), evidence=clause.text)
+    elif operations := _decide_each_part(clause, known_facts, center):
         return operations
-    operation = (
-        _decide_by_candidates(clause, known_facts, center)
-        or _ask_about_possible(clause, known_facts, center)
-        or _ask_about_latest(clause, latest)
-    )
+    else:
+        operation = (
+            _decide_by_candidates(clause, known_facts, center)
+            or _ask_about_possible(clause, known_facts, center)
+            or _ask_about_latest(clause, latest)
+        )
     return [operation] if operation else []
+
+
+def _ask(clause: Clause, ids: Sequence[str]) -> Operation | None:
+    """Ask which of the entries is to be forgotten, if there is one."""
+    return Operation(Action.ASK, targets=tuple(ids), evidence=clause.text) if ids else None
 
 
 def means_latest(clause: Clause) -> bool:
@@ -97,19 +100,26 @@ def _decide_each_part(
         wishes = parts[1:] if is_verb(parts[0].text) else parts
         operations = [_decide_by_candidates(part, known_facts, center) for part in wishes]
         if all(operations):
-            return [*_join([operation for operation in operations if operation], clause.text)]
+            return _join([operation for operation in operations if operation], clause.text)
     return []
 
 
-def _join(operations: Sequence[Operation], evidence: str) -> Iterator[Operation]:
-    """Yield one operation that forgets, and one that asks about the rest."""
-    earlier_targets: tuple[str, ...] = ()
-    for action in (Action.FORGET, Action.ASK):
-        ids = (target for each in operations if each.action is action for target in each.targets)
-        targets = tuple(target for target in dict.fromkeys(ids) if target not in earlier_targets)
-        if targets:
-            yield Operation(action, targets=targets, evidence=evidence)
-        earlier_targets = targets
+def _join(operations: Sequence[Operation], evidence: str) -> list[Operation]:
+    """Return one operation that forgets, and one that asks about the rest."""
+    to_forget = _list_targets(operations, Action.FORGET)
+    to_ask = [id_ for id_ in _list_targets(operations, Action.ASK) if id_ not in to_forget]
+    targets_by_action = {Action.FORGET: to_forget, Action.ASK: to_ask}
+    return [
+        Operation(action, targets=tuple(targets), evidence=evidence)
+        for action, targets in targets_by_action.items()
+        if targets
+    ]
+
+
+def _list_targets(operations: Sequence[Operation], action: Action) -> list[str]:
+    """Return the targets of the operations of this action, each once."""
+    targets = (target for each in operations if each.action is action for target in each.targets)
+    return [*dict.fromkeys(targets)]
 
 
 def _decide_by_candidates(
@@ -125,8 +135,7 @@ def _decide_by_candidates(
     if not selection:
         return None
     if not is_clear(clause, selection):
-        ids = tuple(fact.id for fact in selection)
-        return Operation(Action.ASK, targets=ids, evidence=clause.text)
+        return _ask(clause, [fact.id for fact in selection])
     if candidates:
         selection += _select_history(selection, former_candidates)
     facts = [judgement.fact for judgement in (former_facts if is_about_former else known_facts)]
@@ -146,9 +155,7 @@ def _select_history(
 def _ask_about_latest(clause: Clause, latest: Sequence[str]) -> Operation | None:
     """Ask if what was stored last is meant, unless the wish names something: that isn't known, so there is nothing to forget."""
     is_vague = clause.latest >= MIN_PERHAPS_LATEST and clause.topics.max() <= MAX_VAGUE_TOPIC
-    if not latest or not is_vague:
-        return None
-    return Operation(Action.ASK, targets=tuple(latest), evidence=clause.text)
+    return _ask(clause, latest) if is_vague else None
 
 
 def _ask_about_possible(
@@ -164,6 +171,4 @@ def _ask_about_possible(
         is_meant = is_of_kind and likeness.topic_share >= MIN_KIND_OF_ALL
         if names_it or (is_about_all and is_meant):
             targets.append(judgement.fact.id)
-    if not targets:
-        return None
-    return Operation(Action.ASK, targets=tuple(targets), evidence=clause.text)
+    return _ask(clause, targets)

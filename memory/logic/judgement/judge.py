@@ -8,10 +8,7 @@ from typing import Final
 from memory.core.records import Json
 from memory.logic.judgement import rules
 from memory.logic.judgement.evidence import Evidence
-from memory.logic.judgement.forgetting import (
-    EVERYTHING,
-    means_everything,
-)
+from memory.logic.judgement.forgetting import EVERYTHING, means_everything
 from memory.logic.judgement.labels import Kind
 from memory.logic.judgement.likeness import JudgedFact, compute_cosine
 from memory.logic.judgement.messages import Reading, read_message
@@ -56,8 +53,6 @@ from memory.logic.judgement.wording.reading import PrecedingTurn
 
 
 MAX_CACHED: Final = 4_096  # clauses: 3 KB each
-
-
 NO_EVIDENCE: Final = Evidence("", None)
 
 
@@ -100,14 +95,14 @@ class Judge:
         self._clauses: OrderedDict[str, Clause] = OrderedDict()
 
     def judge_message(self, message: str, turns: Sequence[PrecedingTurn] = ()) -> list[Clause]:
-        """Judge what the message says after the turns before it.
-
-        What is stored of it begins with a capital letter, and needn't be judged again for that.
-        """
+        """Judge what the message says after the turns before it."""
         return [*self.read_message(message, turns).clauses]
 
     def read_message(self, message: str, turns: Sequence[PrecedingTurn] = ()) -> Reading:
-        """Judge what the message says after the turns before it, and what of it may be kept."""
+        """Judge what the message says after the turns before it, and what of it may be kept.
+
+        What is stored of it begins with a capital letter, and needn't be judged again for that.
+        """
         if wish := self._find_taken_back(message):
             return Reading((wish,))
         reading = read_message(message, self.judge_texts, turns)
@@ -217,7 +212,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A message of a person, and what the judge found in it. Without a judge, rules read the message."""
+    """It has a message of a person, and what the judge finds in it. Without a judge, rules read the message."""
 
     message: str
     judge: Judge | None

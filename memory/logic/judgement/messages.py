@@ -72,7 +72,7 @@ def read_message(message: str, judge_all: JudgeAll, turns: Sequence[PrecedingTur
 def _describe(
     sentence: Clause, splits: Sequence[Sequence[Clause]], choice: Sequence[Clause]
 ) -> Sentence:
-    """Say what of a sentence isn't to be kept, if the person asks for it."""
+    """Describe a sentence of which the person may ask not to keep something."""
     is_wish = sentence.is_forget
     is_vague_wish = is_wish and sentence.latest >= MIN_LATEST
     has_both = announces_what_not_to_keep(sentence.text) or (

@@ -49,7 +49,7 @@ class EarlierTurn(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FactState:
-    """What an entry that isn't forgotten says now, and until when it held."""
+    """It has what an entry that isn't forgotten says now, and until when it held."""
 
     text: str
     valid_until: datetime | None = None
@@ -80,11 +80,11 @@ class _Reader:
         values = frozenset[str]().union(*map(_list_values, holding))
         facts = [fact for fact in facts if _normalize(fact.text) not in texts]
         gone_texts = dict.fromkeys(fact.text for fact in facts if self._is_gone(fact))
-        self._gone = [_Said(text, values) for text in gone_texts]
+        self._gone = [_Statement(text, values) for text in gone_texts]
         self._former = {
-            fact.text: (_Said(fact.text, values), self._states[fact.id].valid_until)
+            fact.text: (_Statement(fact.text, values), end)
             for fact in facts
-            if not self._is_gone(fact)
+            if (end := self._find_end(fact))
         }
 
     def read(self, turn: EarlierTurn) -> tuple[str, str]:
@@ -92,19 +92,20 @@ class _Reader:
         stored = {fact.text for fact in turn.facts if fact.is_stored}
         statements = [statement for statement in self._gone if statement.text in stored]
         if not all(statement.may_be_in(turn.query) for statement in statements):
-            query = LEFT_OUT  # it was told in other words, which nobody can pick out
+            query = LEFT_OUT  # it says so in other words, which nobody can pick out
         return self._add_ends(query, stored), answer
 
     def _holds(self, fact: TurnFact) -> bool:
-        return not self._is_gone(fact) and not self._has_ended(fact)
+        return not self._is_gone(fact) and self._find_end(fact) is None
 
     def _is_gone(self, fact: TurnFact) -> bool:
         state = self._states.get(fact.id)
         return state is None or state.text != fact.text
 
-    def _has_ended(self, fact: TurnFact) -> bool:
-        until = self._states[fact.id].valid_until
-        return until is not None and until <= self._now
+    def _find_end(self, fact: TurnFact) -> datetime | None:
+        """Return when what the entry still says stopped holding, or None if it holds, or is gone."""
+        end = None if self._is_gone(fact) else self._states[fact.id].valid_until
+        return end if end and end <= self._now else None
 
     def _leave_out(self, message: str) -> str:
         if not any(statement.may_be_in(message) for statement in self._gone):
@@ -118,12 +119,9 @@ class _Reader:
         return rest if any(map(str.isalnum, rest)) else LEFT_OUT
 
     def _add_ends(self, query: str, stored: Iterable[str]) -> str:
-        for text, (statement, until) in self._former.items():
-            if until is None:
-                continue
-            parts = _BREAK.split(query)
-            repeats = [part for part in parts if statement.is_in(part)]
-            mark = f"[until {until.day} {until:%b %Y}"
+        for text, (statement, end) in self._former.items():
+            repeats = [part for part in _BREAK.split(query) if statement.is_in(part)]
+            mark = f"[until {end.day} {end:%b %Y}"
             if repeats:
                 query = query.replace(repeats[0], f"{mark}] {repeats[0]}", 1)
             elif text in stored:
@@ -131,8 +129,8 @@ class _Reader:
         return query
 
 
-class _Said:
-    """What an entry said, and how a sentence that repeats it is recognized."""
+class _Statement:
+    """It has what an entry said, and recognizes a sentence that repeats it."""
 
     def __init__(self, text: str, holding_values: frozenset[str]) -> None:
         self.text = text

@@ -65,8 +65,9 @@ def write_drafts(
     store = KnowledgeStore(namespace, entry_store, clock=clock, source=source)
     results = []
     for draft, (page, reasons) in zip(drafts, screened, strict=True):
-        if draft.get("spares_trusted") is True and _would_change_trusted(store, page):
-            reasons = reasons or [{"reason": str(FindingReason.EXTERNAL_SOURCE), "detail": ""}]
+        spares_trusted = draft.get("spares_trusted") is True
+        if not reasons and spares_trusted and _would_change_trusted(store, page):
+            reasons = [{"reason": str(FindingReason.EXTERNAL_SOURCE), "detail": ""}]
         if reasons:
             entry = entry_store.store(build_quarantined_page(store, page, reasons))
             codes = tuple(reason["reason"] for reason in reasons)

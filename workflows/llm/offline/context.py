@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from workflows import memory_app
 from workflows.engine.nodes.agent.react_text import remove_instructions
@@ -99,8 +99,9 @@ def collect_material(request: ModelRequest) -> Material:
         for sentence in split_sentences(_ENDED.sub(r"\1\2", split_memories(message.text)[0]))
     ]
     if kind is QuestionKind.QUESTION:
-        collector.leave_out_ended([text for text, origin in texts if origin == HISTORY])
-        collector.leave_out_irrelevant([text for text, origin in texts if origin == HISTORY])
+        history = [text for text, origin in texts if origin == HISTORY]
+        collector.leave_out_ended(history)
+        collector.leave_out_irrelevant(history)
     is_current = kind is not QuestionKind.QUESTION or collector.leave_out_replaced(statements)
     for text, origin in texts:
         collector.add_text(text, origin)
@@ -141,12 +142,10 @@ class _Collector:
 
     def leave_out_ended(self, texts: Sequence[str]) -> None:
         """Leave out what memory has marked as ended in the conversation, wherever it is repeated."""
-        for match in (match for text in texts for match in _ENDED.finditer(text)):
-            said = [match[0], match[1]] if match[1] else []
-            said += [
-                part for text in (match[0], match[2] or "") for part in split_sentences(text)[:1]
-            ]
-            self._seen |= set(map(_normalize, said))
+        for match in chain.from_iterable(map(_ENDED.finditer, texts)):
+            repeats = [match[0], match[1]] if match[1] else []
+            repeats += split_sentences(match[0])[:1] + split_sentences(match[2] or "")[:1]
+            self._seen |= set(map(_normalize, repeats))
 
     def leave_out_irrelevant(self, texts: Sequence[str]) -> None:
         """Leave out what the conversation says and a recall for the question wouldn't find in a memory."""

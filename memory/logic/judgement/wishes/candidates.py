@@ -21,9 +21,7 @@ from memory.logic.judgement.turns import Clause
 
 # Probabilities and cosines of centered vectors; `python -m bench.judgement` prints what they decide.
 MIN_SPEAKER_OF_WISH: Final = 0.5  # that a statement that is to be forgotten is about the speaker
-MAX_SPEAKER_OF_OTHER: Final = (
-    0.25  # … that it is, for one about somebody else: "my brother's phone"
-)
+MAX_SPEAKER_OF_OTHER: Final = 0.25  # … for one about somebody else: "my brother's phone"
 MIN_FORGOTTEN: Final = 0.25
 MIN_POSSIBLE: Final = 0.15  # … of what could be meant beside it, so that the person is asked
 MAX_BEHIND: Final = 0.15  # of a fact that is about as near to a wish to forget as the nearest one
@@ -58,7 +56,8 @@ class Candidate:
     """A wish to forget may mean this fact. One that isn't ``is_sure`` is only a second choice.
 
     It ``is_of_kind`` if the wish names what the fact is about or a word of it, and not only something of the same topic,
-    ``is_same`` if both are about the same person, and ``is_of_other`` if it is about somebody else than the speaker. Facts of the same ``history`` are one thing, as it was and as it is.
+    ``is_same`` if both are about the same person, and ``is_of_other`` if it is about somebody else than the speaker. Facts
+    of the same ``history`` are one thing, as it was and as it is.
     """
 
     id: str

@@ -49,7 +49,7 @@ MIN_TOPIC: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What is known of a sentence: whether it states facts, asks to forget something, and by its parts, both at once.
+    """It says of a sentence whether it states facts, asks to forget something and, by its parts, both at once.
 
     ``vagueness`` is the probability that a wish in it means no topic; ``topic`` is the probable one, if any.
     """

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import Final
 
 
-MAX_WITH_NAME: Final = (
-    0.45  # the probability that what tells somebody else's name is about the speaker
-)
+# The probability that what tells somebody else's name is about the speaker.
+MAX_WITH_NAME: Final = 0.45
 MAX_JOINED: Final = 300  # characters of two sentences that are one fact together
 
 # Pronouns that begin a sentence as its subject, of women, of men, and of those whose gender they don't say.
@@ -51,7 +50,7 @@ _PERSON: Final = re.compile(
 )
 _UNSPACED_PERSON: Final = re.compile(
     r"我(?:的)?(?:姐姐?|妹妹?|哥哥?|弟弟?|妈妈?|媽媽?|爸爸?|母亲|母親|父亲|父親|妻子|老婆|太太|丈夫|老公|先生|儿子|兒子|女儿|女兒|女朋友|男朋友|女友|男友|"
-    r"朋友|同事|老板|老闆|奶奶|爷爷|爺爺|外婆|狗|猫|貓)[^\W\d_]{0,0}"
+    r"朋友|同事|老板|老闆|奶奶|爷爷|爺爺|外婆|狗|猫|貓)"
     r"|(?:私の|うちの)?(?:お?(?:姉さん|兄さん|母さん|父さん)|姉|妹|兄|弟|母|父|妻|夫|息子|娘|祖母|祖父|友達|同僚|上司|彼氏|犬|猫)(?=[はがも])"
     r"|(?:제|내|우리)\s?(?:누나|언니|오빠|형|여동생|남동생|동생|엄마|어머니|아빠|아버지|아내|남편|아들|딸|친구|동료|상사|강아지|개|고양이)"
     r"|(?:พี่สาว|น้องสาว|พี่ชาย|น้องชาย|แม่|พ่อ|ภรรยา|สามี|ลูกชาย|ลูกสาว|เพื่อน|แฟน|หมา|แมว)(?:ของ)?(?:ฉัน|ผม|เรา)"

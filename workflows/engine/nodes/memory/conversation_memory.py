@@ -183,8 +183,8 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
             action = READ  # no message: return the history unchanged
         converse = partial(memory.converse, identity=ctx.identity, origin=ctx.origin)
         if action == CLEAR and needs_consent(ctx):
-            known = await converse(action=READ, messages=[], rules=rules)
-            action = CLEAR if _may_clear(known, ctx) else READ
+            current_history = await converse(action=READ, messages=[], rules=rules)
+            action = CLEAR if _may_clear(current_history, ctx) else READ
         history = await converse(action=action, messages=messages, rules=rules)
         untrusted = filter(_is_untrusted, history.messages)
         ctx.record_untrusted_keys([str(message.get("id") or "summary") for message in untrusted])

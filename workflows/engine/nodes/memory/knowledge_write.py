@@ -36,10 +36,9 @@ Mode = Literal["merge", "replace"]
 SourceKind = Literal["", "conversation", "text", "url", "run"]
 MERGE: Mode = "merge"
 REPLACE: Mode = "replace"
+# No model may set these of a draft.
+_MARKS: Final = frozenset({"origin", "hold", "spares_trusted"})
 # The settings whose names don't begin with ``page_``, by what they are in a draft.
-_MARKS: Final = frozenset(
-    {"origin", "hold", "spares_trusted"}
-)  # of a draft, which no model may set
 _PAGE_FIELDS: Final = {"tags": "tags", "references": "references"}
 NEW_PAGE_TITLE: Final = gettext_noop("Notes")
 
