@@ -27,9 +27,9 @@ class KnowledgePort(ABC):
     async def run(self, work: Callable[[], T]) -> T:
         """Run ``work``, which may wait, without blocking the event loop."""
 
+    @abstractmethod
     def _select(self, step: Step) -> "KnowledgePort":
         """Return the port that serves the step."""
-        return self
 
     async def find_pages(
         self,

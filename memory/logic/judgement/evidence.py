@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from memory.logic.judgement import rules
@@ -59,7 +60,7 @@ _GERMAN: Final = re.compile(r"\b(?:ich|mein\w*|mich|mir|wir|unser\w*)\b", re.IGN
 _MIN_DIGITS: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Evidence:
     """It has what a person wrote, and the known facts that a model was shown. Without a judge, only words are compared."""
 
@@ -67,19 +68,26 @@ class Evidence:
     judge: "Judge | None"
     facts: Sequence[KnownFact] = ()
 
+    @cached_property
+    def _own_text(self) -> str:
+        return remove_foreign_text(self.message)
+
+    @cached_property
+    def _sentences(self) -> Sequence[str]:
+        return split_sentences(self.message)
+
     def find_fault(self, operation: Operation, earlier: Sequence[str] = ()) -> str:
         """Return why the person's words don't say what the operation does, or an empty text.
 
         ``earlier`` are the messages before this one that the model was shown, the last one at the end, and the time.
         """
-        own_text = remove_foreign_text(self.message)
-        if not _has_words(own_text, operation.evidence):
+        if not _has_words(self._own_text, operation.evidence):
             return QUOTED if _has_words(self.message, operation.evidence) else NOT_SAID
-        if _says_too_little(operation, own_text):
+        if _says_too_little(operation, self._own_text):
             return TOO_LITTLE
         targets = [fact for fact in self.facts if fact.id in operation.targets]
         if operation.text:
-            sources = [own_text, *earlier, *(fact.text for fact in targets)]
+            sources = [self._own_text, *earlier, *(fact.text for fact in targets)]
             if fault := self._find_fault_of_text(operation, sources):
                 return fault
         return self._find_fault_of_targets(operation, targets, earlier)
@@ -182,8 +190,7 @@ class Evidence:
 
     def _list_said(self, operation: Operation) -> list[str]:
         """Return the evidence, and the sentences of the person that have it in them."""
-        sentences = split_sentences(self.message)
-        around = [text for text in sentences if _has_words(text, operation.evidence)]
+        around = [text for text in self._sentences if _has_words(text, operation.evidence)]
         return [*dict.fromkeys([operation.evidence, *around])]
 
 

@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
-from memory.logic.judgement.clauses import list_splits, repeat_subject
 from memory.logic.judgement.labels import Kind
 from memory.logic.judgement.turns import (
     Clause,
     JudgeAll,
     choose_clauses,
-    end_alike,
     is_good,
     judge_parts,
+    list_alike_splits,
+    list_texts_of_parts,
 )
 from memory.logic.judgement.wishes.kept_out import (
     MIN_LATEST,
@@ -40,17 +41,11 @@ def read_message(message: str, judge_all: JudgeAll, turns: Sequence[PrecedingTur
     that are facts are kept. ``turns`` are those before the message, which say whom "she" means, and what is corrected.
     """
     sentences = [*dict.fromkeys(read_sentences(message, turns))]
-    splits_by_sentence = {
-        text: [end_alike(split, text) for split in list_splits(text)] for text in sentences
-    }
-    all_splits = [split for splits in splits_by_sentence.values() for split in splits]
-    parts = [part for split in all_splits for part in split]
-    repeated = [repeat_subject(split[0], part) for split in all_splits for part in split[1:]]
-    texts = [*dict.fromkeys([*sentences, *parts, *filter(None, repeated)])]
+    splits_by_sentence = [list_alike_splits(text) for text in sentences]
+    texts = [*dict.fromkeys([*sentences, *list_texts_of_parts([*chain(*splits_by_sentence)])])]
     clauses_by_text = dict(zip(texts, judge_all(texts), strict=True))
     judged_splits = [
-        [judge_parts(split, clauses_by_text) for split in splits]
-        for splits in splits_by_sentence.values()
+        [judge_parts(split, clauses_by_text) for split in splits] for splits in splits_by_sentence
     ]
     heads = [clauses_by_text[sentence] for sentence in sentences]
     choices = [*map(choose_clauses, heads, judged_splits)]
@@ -58,10 +53,7 @@ def read_message(message: str, judge_all: JudgeAll, turns: Sequence[PrecedingTur
     clauses: dict[str, Clause] = {}
     for number, head in enumerate(heads):
         if number not in kept_out:
-            choice = [_as_wish(clause) for clause in choices[number] or _list_unkept(head)]
-            choice = [
-                clause for clause in choice if clause.is_forget or not is_redacted(clause.text)
-            ]
+            choice = _list_readable(choices[number] or _list_unkept(head))
         else:
             choice = [] if kept_out[number] else _list_named_wishes(judged_splits[number])
         clauses |= {clause.text: clause for clause in choice if clause.text not in clauses}
@@ -69,28 +61,35 @@ def read_message(message: str, judge_all: JudgeAll, turns: Sequence[PrecedingTur
     return Reading((*clauses.values(),), "\n".join(readable) if kept_out else None)
 
 
+def _list_readable(clauses: Sequence[Clause]) -> list[Clause]:
+    """Return the wishes, and the facts from which no secret was removed."""
+    return [c for c in map(_as_wish, clauses) if c.is_forget or not is_redacted(c.text)]
+
+
 def _describe(
     sentence: Clause, splits: Sequence[Sequence[Clause]], choice: Sequence[Clause]
 ) -> Sentence:
     """Describe a sentence of which the person may ask not to keep something."""
     is_wish = sentence.is_forget
-    is_vague_wish = is_wish and sentence.latest >= MIN_LATEST
-    has_both = announces_what_not_to_keep(sentence.text) or (
-        not is_vague_wish
-        and (
-            any(map(_states_beside_wish, splits))
-            or (sentence.is_stored and asks_not_to_keep(sentence.text))
-        )
-    )
     topic = int(sentence.topics.argmax())
     return Sentence(
         sentence.text,
         states=not is_wish and any(clause.is_stored for clause in choice),
         is_wish=is_wish,
-        has_both=has_both,
+        has_both=_has_both(sentence, splits),
         vagueness=sentence.latest,
         topic=topic if sentence.topics[topic] >= MIN_TOPIC else None,
     )
+
+
+def _has_both(sentence: Clause, splits: Sequence[Sequence[Clause]]) -> bool:
+    """Return whether the sentence states what it asks not to keep."""
+    if announces_what_not_to_keep(sentence.text):
+        return True
+    if sentence.is_forget and sentence.latest >= MIN_LATEST:
+        return False
+    is_fact_with_wish = sentence.is_stored and asks_not_to_keep(sentence.text)
+    return is_fact_with_wish or any(map(_states_beside_wish, splits))
 
 
 def _states_beside_wish(split: Sequence[Clause]) -> bool:

@@ -102,13 +102,22 @@ def judge_texts(texts: Sequence[str], encode: Encode, probes: Probes) -> list[Cl
 
 def judge_splits(sentence: str, judge_all: JudgeAll) -> list[Sequence[Clause]]:
     """Return the ways to split the sentence, the finest first, with each part judged as a clause."""
-    splits = [end_alike(split, sentence) for split in list_splits(sentence)]
-    repeated = [repeat_subject(split[0], part) for split in splits for part in split[1:]]
-    texts = [
-        *dict.fromkeys([*(part for split in splits for part in split), *filter(None, repeated)])
-    ]
+    splits = list_alike_splits(sentence)
+    texts = list_texts_of_parts(splits)
     clauses_by_text = dict(zip(texts, judge_all(texts), strict=True))
     return sort_finest_first([judge_parts(split, clauses_by_text) for split in splits])
+
+
+def list_alike_splits(sentence: str) -> list[list[str]]:
+    """Return the ways to split the sentence, with parts that end as it does."""
+    return [_end_alike(split, sentence) for split in list_splits(sentence)]
+
+
+def list_texts_of_parts(splits: Sequence[Sequence[str]]) -> list[str]:
+    """Return the texts by which ``judge_parts`` decides: the parts, and those with the subject of the first one, once each."""
+    parts = [part for split in splits for part in split]
+    repeated = [repeat_subject(split[0], part) for split in splits for part in split[1:]]
+    return [*dict.fromkeys([*parts, *filter(None, repeated)])]
 
 
 def judge_parts(parts: Sequence[str], clauses_by_text: Mapping[str, Clause]) -> list[Clause]:
@@ -204,7 +213,7 @@ def _list_before_question(splits: Sequence[Sequence[Clause]]) -> Sequence[Clause
     return ()
 
 
-def end_alike(parts: Sequence[str], sentence: str) -> list[str]:
+def _end_alike(parts: Sequence[str], sentence: str) -> list[str]:
     """Return the parts with the mark at the end that the whole has."""
     end = sentence[-1] if sentence[-1] in _END_MARKS else ""
     return [part.rstrip(_END_MARKS) + end for part in parts]
