@@ -109,9 +109,8 @@ def measure_similarity(first: str, second: str) -> float:
 def find_duplicate(params: StoreParams, candidates: Iterable[MemoryEntry]) -> Duplicate | None:
     """Find a duplicate among entries of the same namespace and category.
 
-    An exact duplicate precedes a near one; of several, the newest is returned. The entry under the same key is no
-    duplicate, because the write replaces it. What came from outside and nobody approved is no duplicate of an entry that
-    is trusted, nor the other way round.
+    An exact duplicate precedes a near one; of several, the newest is returned. The entry under the same key, which the
+    write replaces, is no duplicate, and untrusted content is none of an entry that is trusted, nor the other way round.
     """
     if params.category in NEVER_MERGED or params.tier is Tier.QUARANTINE:
         return None

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from memory.logic.judgement.labels import Attribute
+from memory.logic.judgement.wording.scripts import UNSPACED
 
 
 MAX_WORDS: Final = 6
@@ -50,7 +51,6 @@ _PATTERNS: Final = {
     language: re.compile(pattern, re.IGNORECASE) for language, pattern in _LANGUAGES.items()
 }
 _SCRIPTS: Final = ("ja", "ko", "th", "ar", "ru", "zh-hant", "zh")
-_UNSPACED: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 _LAST_SENTENCE: Final = re.compile(r"[^.!?。！？؟\n]+[?？؟]\s*[\"'”»)]*\s*$")
 # Answers that name no value.
 _NO_VALUE: Final = re.compile(
@@ -74,7 +74,7 @@ def is_short_answer(message: str) -> bool:
         return False
     if _NO_VALUE.fullmatch(text):
         return False
-    if _UNSPACED.search(text):
+    if UNSPACED.search(text):
         return len(text) <= MAX_UNSPACED
     return len(text.split()) <= MAX_WORDS
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from memory.logic.judgement.wording.scripts import UNSPACED
+
 
 MAX_CORRECTIONS: Final = 3  # of one sentence
 MAX_WORDS: Final = 3  # of a correction that has no shape in common with what it corrects
@@ -48,7 +50,6 @@ _INNER: Final = re.compile(
     rf"(?:\s*{_SIGNS}\s*|\s+[–—-]\s+|(?<=[\u0e00-\u0e7f\d])\s+){_MARK}(?=\w|\+)", re.IGNORECASE
 )
 _ENDS: Final = " .!?…。！？,，、;；"
-_UNSPACED: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 _KANA: Final = re.compile(r"[\u3040-\u30ff]")
 _HANGUL: Final = re.compile(r"[\uac00-\ud7a3]")
 
@@ -103,7 +104,7 @@ def _correct_within(sentence: str) -> str:
 
 def _is_lost(rest: str, *, is_sure: bool) -> bool:
     """Return whether a correction of something that nobody knows says nothing by itself: "I meant Quito"."""
-    return is_sure and len(rest.split()) <= MAX_WORDS and not _UNSPACED.search(rest)
+    return is_sure and len(rest.split()) <= MAX_WORDS and not UNSPACED.search(rest)
 
 
 def _merge(statement: str, rest: str, *, is_sure: bool) -> str:
@@ -111,7 +112,7 @@ def _merge(statement: str, rest: str, *, is_sure: bool) -> str:
     statement = statement.rstrip(_ENDS)
     if not statement or not rest.strip(f"{_ENDS}是"):
         return ""
-    if _UNSPACED.search(statement):
+    if UNSPACED.search(statement):
         return (_merge_japanese if _KANA.search(statement) else _merge_unspaced)(statement, rest)
     if _HANGUL.search(statement):
         return _merge_korean(statement, rest)

@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from memory.logic.judgement.wording.scripts import UNSPACED
+
 
 MIN_WORDS: Final = 3  # of a quoted clause
 MIN_CHARACTERS: Final = 4  # … where words have no spaces between them
@@ -35,7 +37,6 @@ _AFTER: Final = re.compile(
     rf"^\s*(?:[,，、–—-]|(?:[^\W\d_]+\s+){{0,3}}(?:{_SAYING})\b|[^，。]{{0,6}}(?:{_UNSPACED_SAYING})|[.!?。]*\s*$)",
     re.IGNORECASE,
 )
-_UNSPACED: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 # The speaker's own words, which they repeat: "I told them: “I live in Oslo”".
 _OWN: Final = re.compile(
     rf"(?:\b(?:i|ich|je|j'ai|yo|eu|io|ik|ja|я)\s+(?:\w+\s+)?(?:{_SAYING})|[我私僕俺][^，。]{{0,4}}[说說道])\W*$",
@@ -110,7 +111,7 @@ def _remove_from_line(line: str) -> str:
 def _is_speech(match: re.Match[str], before: str, after: str) -> bool:
     words = next(filter(None, match.groups()))
     is_clause = len(words.split()) >= MIN_WORDS or (
-        len(words) >= MIN_CHARACTERS and _UNSPACED.search(words) is not None
+        len(words) >= MIN_CHARACTERS and UNSPACED.search(words) is not None
     )
     is_beside = _BEFORE.search(before) and (before.strip() or _AFTER.search(after))
     is_before_verb = re.match(rf"\s*(?:{_UNSPACED_SAYING})", after)
