@@ -34,6 +34,7 @@ from memory.logic.judgement.related_entries import (
 )
 from memory.logic.judgement.relating import may_contradict
 from memory.logic.judgement.turns import Clause
+from memory.models import Namespace
 from memory.providers.postgres import rows
 from memory.services.entries.edit import RevisionConflict, retire_entry
 from memory.services.entries.forget import forget_entries
@@ -204,24 +205,23 @@ class _Learner(Learner):
         ids = [*dict.fromkeys(ids)]
         if self.entries.keys() >= {*ids}:
             return [replace(self.entries[i], score=None, explain={}) for i in ids]
-        with open_namespace(
-            self.caller, "view", "memory.listed", scope=self.scope, lookup=self.lookup
-        ) as access:
-            row = access.target.row
-            if row is None or access.external is not None:
-                return []
-            entries = rows.fetch_by_ids(row, ids)
-            return [entries[i] for i in ids if i in entries]
+        entries = self._fetch(lambda namespace: ids)
+        return [entries[i] for i in ids if i in entries]
 
     def _find_replaced(self, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+        list_ids = partial(rows.list_replaced_ids, ids=[entry.id for entry in entries])
+        return [*self._fetch(list_ids).values()]
+
+    def _fetch(self, list_ids: Callable[[Namespace], Sequence[str]]) -> dict[str, MemoryEntry]:
+        """Return the entries in the namespace of the scope that the ids name and that aren't forgotten, by id."""
         with open_namespace(
             self.caller, "view", "memory.listed", scope=self.scope, lookup=self.lookup
         ) as access:
-            row = access.target.row
-            if row is None or access.external is not None:
-                return []
-            ids = rows.list_replaced_ids(row, [entry.id for entry in entries])
-            return [*rows.fetch_by_ids(row, ids).values()] if ids else []
+            namespace = access.target.row
+            if namespace is None or access.external is not None:
+                return {}
+            ids = list_ids(namespace)
+            return rows.fetch_by_ids(namespace, ids) if ids else {}
 
     def _store(self, key: str, content: Mapping[str, Any]) -> tuple[MemoryEntry, bool]:
         tier, ttl = self.request.tier, self.request.ttl_seconds
