@@ -82,6 +82,10 @@ def add(text: str, evidence: str) -> dict[str, str]:
     return {"action": "add", "text": text, "evidence": evidence}
 
 
+def replace(text: str, evidence: str, **dates: str) -> dict[str, str]:
+    return {"action": "replace", "id": "k1", "text": text, "evidence": evidence, **dates}
+
+
 def values(memory: InMemoryProvider) -> list[Any]:
     """What holds now."""
     return [e.value for e in memory.living("user:mia").values() if e.valid_until is None]
@@ -90,13 +94,7 @@ def values(memory: InMemoryProvider) -> list[Any]:
 async def test_model_sees_what_is_known_and_replaces_it() -> None:
     memory = InMemoryProvider()
     await run(memory, None, "I live in Berlin.")
-    replace = {
-        "action": "replace",
-        "id": "k1",
-        "text": "I live in Lyon.",
-        "evidence": "moved to Lyon",
-    }
-    models = ScriptedModel(operations(replace))
+    models = ScriptedModel(operations(replace("I live in Lyon.", "moved to Lyon")))
 
     result, (written,) = await run(memory, models, "We moved to Lyon!")
 
@@ -242,9 +240,9 @@ async def test_wish_to_forget_what_is_not_known_is_reported_if_it_surely_is_one(
 async def test_what_is_quarantined_replaces_and_forgets_nothing() -> None:
     memory = InMemoryProvider()
     await run(memory, None, "I live in Berlin.")
-    replace = {"action": "replace", "id": "k1", "text": "I live in Lyon.", "evidence": "to Lyon"}
+    models = ScriptedModel(operations(replace("I live in Lyon.", "to Lyon")))
 
-    await run(memory, ScriptedModel(operations(replace)), "I moved to Lyon", tier="quarantine")
+    await run(memory, models, "I moved to Lyon", tier="quarantine")
 
     former, held = memory.living("user:mia").values()
     assert (former.valid_until, str(held.tier)) == (None, "quarantine")

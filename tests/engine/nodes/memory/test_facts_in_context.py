@@ -15,6 +15,7 @@ from tests.engine.nodes.memory.test_facts import (
     ScriptedModel,
     operations,
     remember,
+    replace,
     run,
     values,
 )
@@ -25,15 +26,9 @@ from workflows.engine.runtime.runner import WorkflowRunner
 async def test_dates_of_a_model_say_when_its_fact_begins_and_the_known_one_ends() -> None:
     memory = InMemoryProvider()
     await run(memory, None, "I live in Berlin.")
-    replace = {
-        "action": "replace",
-        "id": "k1",
-        "text": "I live in Lyon.",
-        "evidence": "I live in Lyon",
-        "valid_from": "2099-01-01",
-    }
+    successor = replace("I live in Lyon.", "I live in Lyon", valid_from="2099-01-01")
 
-    await run(memory, ScriptedModel(operations(replace)), "From January 2099 I live in Lyon.")
+    await run(memory, ScriptedModel(operations(successor)), "From January 2099 I live in Lyon.")
 
     former, current = memory.living("user:mia").values()
     beginning = datetime(2099, 1, 1, tzinfo=UTC)
@@ -45,9 +40,9 @@ async def test_words_of_a_fact_say_when_it_held_and_what_is_over_replaces_nothin
     memory = InMemoryProvider()
     await run(memory, None, "I live in Berlin.")
     text = "I lived in Rome from 2001 to 2005."
-    replace = {"action": "replace", "id": "k1", "text": text, "evidence": "I lived in Rome"}
+    successor = replace(text, "I lived in Rome")
 
-    await run(memory, ScriptedModel(operations(replace)), text)
+    await run(memory, ScriptedModel(operations(successor)), text)
 
     berlin, rome = memory.living("user:mia").values()
     assert (berlin.valid_until, rome.replaces) == (None, "")
