@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from memory.core.recall.floor import ABOUT, ATTRIBUTE
 from memory.core.records import (
     Json,
     MemoryEntry,
@@ -20,7 +21,7 @@ from memory.core.values import to_compact_json
 from memory.logic.conversations.messages import estimate_tokens
 from memory.logic.entries.origins import get_untrusted_origin
 from memory.logic.judgement.labels import About, Attribute, Kind
-from memory.logic.judgement.related_entries import ABOUT, ATTRIBUTE, KIND
+from memory.logic.judgement.related_entries import KIND
 
 
 MAX_TOKENS: Final = 300  # with what a prompt says above the entries

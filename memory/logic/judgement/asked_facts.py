@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from memory.core.recall.floor import ABOUT, ATTRIBUTE
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.labels import ASKING, SINGLE, TOPICS, About, Kind
 from memory.logic.judgement.likeness import compute_cosine
-from memory.logic.judgement.related_entries import ABOUT, ATTRIBUTE
 from memory.logic.judgement.turns import Clause
 
 

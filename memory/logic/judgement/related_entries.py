@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Final
 
 from memory.core.provider import utc_now
+from memory.core.recall.floor import ATTRIBUTE
 from memory.core.recall.selection import is_former
 from memory.core.records import MemoryEntry, MemoryQuery, PromptUse
 from memory.logic.entries.texts import get_single_text, list_texts
@@ -14,10 +15,7 @@ from memory.logic.judgement.relating import may_contradict
 from memory.logic.judgement.turns import Clause
 
 
-# The keys of the metadata that say what a fact is about, that it is an instruction, and that it is about somebody else.
-ATTRIBUTE: Final = "attribute"
-KIND: Final = "kind"
-ABOUT: Final = "about"
+KIND: Final = "kind"  # the key of the metadata that says that a fact is an instruction
 MAX_RELATED: Final = 10  # by what the turn says, by what it is about, and of the newest
 MAX_LATEST: Final = 20
 MAX_EVERYTHING: Final = 1_000  # facts that a wish to forget all of them lists

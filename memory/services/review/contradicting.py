@@ -15,6 +15,7 @@ from django.utils import timezone
 from accounts.tenancy import reading, tenant
 from config.ids import uuid7
 from config.retry import retry_on_conflict
+from memory.core.recall.floor import ATTRIBUTE
 from memory.core.records import MemoryEntry, MemoryQuery, Tier
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import parse_namespace
@@ -23,7 +24,7 @@ from memory.logic.entries.duplicates import get_age_key, list_affirmed_words
 from memory.logic.entries.texts import get_single_text
 from memory.logic.judgement.labels import SINGLE
 from memory.logic.judgement.operations import KnownFact
-from memory.logic.judgement.related_entries import ATTRIBUTE, MAX_COMPARED, MAX_COMPARED_LENGTH
+from memory.logic.judgement.related_entries import MAX_COMPARED, MAX_COMPARED_LENGTH
 from memory.logic.review.contradictions import (
     Contradiction,
     ContradictionKind,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from memory.core.recall.floor import build_found
+from memory.core.recall.floor import ATTRIBUTE, build_found
 from memory.core.recall.selection import is_former
 from memory.core.records import MemoryEntry, MemoryQuery
 from memory.logic.judgement.asked_facts import (
@@ -16,8 +16,7 @@ from memory.logic.judgement.asked_facts import (
 )
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.labels import TOPICS, Kind
-from memory.logic.judgement.questions.concern import measure_concern, measure_topic_floors
-from memory.logic.judgement.related_entries import ATTRIBUTE
+from memory.logic.judgement.questions.concern import set_floors
 from memory.logic.judgement.turns import Clause
 
 
@@ -44,11 +43,7 @@ def recall_for_question(
     """
     if judge is None or not query.is_search:
         return recall(query)
-    query = replace(
-        query,
-        concern=measure_concern(judge, query, scope),
-        topic_floors=measure_topic_floors(judge, query, scope),
-    )
+    query = set_floors(judge, query, scope)
     is_about_past = finds_former and asks_about_past(judge, query)
     if is_about_past:
         query = replace(query, include_former=True, topic_floors=None)

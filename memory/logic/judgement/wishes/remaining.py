@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Final
 
 from memory.core.entry_codec import CONTENT, get_state
+from memory.core.recall.floor import ABOUT, ATTRIBUTE
 from memory.core.records import Json, MemoryEntry, StoreParams
 from memory.logic.entries.texts import list_texts
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.labels import About, Kind
-from memory.logic.judgement.related_entries import ABOUT, ATTRIBUTE, KIND
+from memory.logic.judgement.related_entries import KIND
 from memory.logic.judgement.remainders import find_remainder
 
 

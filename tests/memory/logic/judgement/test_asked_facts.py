@@ -2,10 +2,10 @@
 
 import pytest
 
+from memory.core.recall.floor import ATTRIBUTE
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.logic.judgement.asked_facts import add_facts, find_asked_facts
 from memory.logic.judgement.judge import Judge
-from memory.logic.judgement.related_entries import ATTRIBUTE
 from memory.logic.judgement.wishes.remaining import build_fact_metadata
 from memory.providers.in_memory import InMemoryProvider
 from workflows.engine.ports import Origin

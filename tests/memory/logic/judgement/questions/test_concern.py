@@ -9,7 +9,7 @@ from memory.core.records import MemoryQuery, StoreParams
 from memory.embedding.embedders import Options
 from memory.embedding.local import LocalModel
 from memory.logic.judgement.judge import Judge
-from memory.logic.judgement.questions.concern import measure_concern
+from memory.logic.judgement.questions.concern import set_floors
 from memory.providers.in_memory import InMemoryProvider
 from workflows.engine.ports import Origin
 
@@ -39,14 +39,20 @@ FACTS = {
 }
 
 
+def find_concern(judge: Judge, text: str, scope: str) -> float:
+    concern = set_floors(judge, MemoryQuery("", query_text=text), scope).concern
+    assert concern is not None
+    return concern
+
+
 @pytest.mark.parametrize("text", PERSON)
 def test_questions_about_the_person_concern_them(judge: Judge, text: str) -> None:
-    assert measure_concern(judge, MemoryQuery("", query_text=text), "user") > 0.5
+    assert find_concern(judge, text, "user") > 0.5
 
 
 @pytest.mark.parametrize("text", WORLD)
 def test_questions_about_the_world_do_not(judge: Judge, text: str) -> None:
-    assert measure_concern(judge, MemoryQuery("", query_text=text), "user") < 0.3
+    assert find_concern(judge, text, "user") < 0.3
 
 
 def test_texts_were_not_used_for_training() -> None:
@@ -55,7 +61,7 @@ def test_texts_were_not_used_for_training() -> None:
 
 @pytest.mark.parametrize("scope", ["workflow", "global", "conversation", "run"])
 def test_whoever_shares_a_memory_is_concerned_by_every_question(judge: Judge, scope: str) -> None:
-    assert measure_concern(judge, MemoryQuery("", query_text=WORLD[0]), scope) == 1.0
+    assert find_concern(judge, WORLD[0], scope) == 1.0
 
 
 @pytest.fixture(scope="module")

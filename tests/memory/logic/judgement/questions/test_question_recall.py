@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from bench.judgement.sentences import read_questions, read_sentences, read_times
+from memory.core.recall.floor import ATTRIBUTE
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.embedding.embedders import Options
 from memory.embedding.local import LocalModel
 from memory.logic.judgement.asked_facts import MIN_FORMER, TOPIC_PART
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.questions.question_recall import OTHER_TOPIC_SHARE, recall_for_question
-from memory.logic.judgement.related_entries import ATTRIBUTE
 from memory.logic.judgement.wishes.remaining import build_fact_metadata
 from memory.providers.in_memory import InMemoryProvider
 from workflows.engine.ports import Origin

@@ -10,7 +10,7 @@ from memory.embedding.embedders import Options
 from memory.embedding.local import LocalModel
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.labels import About, Attribute
-from memory.logic.judgement.questions.concern import measure_topic_floors
+from memory.logic.judgement.questions.concern import set_floors
 from memory.logic.judgement.questions.topic_floors import FAR_FLOOR, find_topic_floors
 from memory.logic.judgement.wishes.remaining import build_fact_metadata
 from memory.providers.in_memory import InMemoryProvider
@@ -149,8 +149,8 @@ def test_request_talk_and_single_words_have_no_floors_of_topics(judge: Judge, te
 def test_memory_that_is_not_a_persons_has_no_floors_of_topics(judge: Judge, scope: str) -> None:
     query = MemoryQuery("", query_text="Do I have a husband?")
 
-    assert measure_topic_floors(judge, query, scope) is None
-    assert measure_topic_floors(judge, query, "user") is not None
+    assert set_floors(judge, query, scope).topic_floors is None
+    assert set_floors(judge, query, "user").topic_floors is not None
 
 
 def test_texts_were_not_used_for_training() -> None:
