@@ -133,7 +133,7 @@ def get_cosine_range(meaning: QueryEmbedding | None) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class TopicFloors:
-    """The least nearness in meaning, by what an entry is about, at which it may enter the prompt of a question about something.
+    """It has the least nearness in meaning, by what an entry is about, at which it may enter the prompt of a question.
 
     ``by_attribute`` is for facts about the person, ``others`` for all other entries. An entry without any of the ``words``,
     which are those of the question that say something, isn't found by its words alone.

@@ -165,8 +165,8 @@ class OperationShape(Protocol):
 class FactProposal(Protocol):
     """It says what memory would do without a model. ``method`` says how it was decided: meaning or rules.
 
-    A wish ``is_about_everything`` that is known: the person is asked, and no model. ``readable`` is the message without what
-    the person asked not to keep, or None if it is all of it.
+    A wish ``is_about_everything`` that is known: the person is asked, and no model. ``readable`` is the message without
+    what the person asked not to keep, or None if it is all of it.
     """
 
     @property

@@ -60,8 +60,8 @@ NO_EVIDENCE: Final = Evidence("", None)
 class Proposal:
     """It says what a turn would do to memory, and which known facts a model may be shown that decides it better.
 
-    A wish ``is_about_everything`` that is known: the person is asked, and no model. ``readable`` is the message without what
-    the person asked not to keep, or None if it is all of it.
+    A wish ``is_about_everything`` that is known: the person is asked, and no model. ``readable`` is the message without
+    what the person asked not to keep, or None if it is all of it.
     """
 
     operations: tuple[Operation, ...]
@@ -142,7 +142,7 @@ class Judge:
         return compute_cosine(first.vector - center, second.vector - center)
 
     def _find_taken_back(self, message: str) -> Clause | None:
-        """Return the message as a wish to forget if it takes back what was said last. It is unsure, so the person is asked."""
+        """Return the message as a wish to forget if it takes back what was said last, about which the person is asked."""
         text = find_short_message(message)
         (clause,) = self.judge_texts([text]) if text else (None,)
         if clause is None or not may_take_back(clause):

@@ -172,9 +172,9 @@ class Learner(ABC):
     def _retire_each(
         self, targets: Iterable[MemoryEntry], successor: str, moment: datetime
     ) -> tuple[MemoryEntry, ...]:
-        """Let the targets end at the moment, and return them. Those that a step before its repetition let end stay as they are.
+        """Let the targets end at the moment, and return them.
 
-        What has not begun by then ends when it begins.
+        Those that a step before its repetition let end stay as they are. What has not begun by then ends when it begins.
         """
         return tuple(
             target

@@ -34,7 +34,7 @@ class KnownFact:
 
 @dataclass(frozen=True, slots=True)
 class RelatedFacts:
-    """Lists what a turn may speak of: known facts, the ids of what was stored last, and of all facts if the turn means these.
+    """Lists what a turn may speak of: known facts, and the ids of what was stored last, or of all if the turn means these.
 
     ``compared_texts`` are those of further facts, which its statements are compared with when they are stored. ``entries``
     are the entries of all these, by id, as they were read.

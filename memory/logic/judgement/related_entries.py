@@ -51,7 +51,7 @@ def build_queries(namespace: str, message: str, clauses: Sequence[Clause]) -> li
 
 
 def build_fact_query(namespace: str, clauses: Sequence[Clause]) -> MemoryQuery:
-    """Return the query for the newest facts: more of them if a clause may contradict one, and all if it asks to forget them."""
+    """Return the query for the newest facts: more if a clause may contradict one, and all if it asks to forget them."""
     facts = MemoryQuery(namespace, filter={"category": "fact"})
     if any(clause.means_everything for clause in clauses):
         return replace(facts, top_k=MAX_EVERYTHING, include_former=True)

@@ -1,7 +1,7 @@
-"""Reread earlier turns of a conversation as memory knows them now: without what was forgotten, and with the end of what ended.
+"""Reread earlier turns of a conversation as memory knows them now: without what was forgotten, and with the end of the rest.
 
 A turn says which entries it stored or recalled. What an entry said that is gone, or says something else since, is left out
-wherever the conversation repeats it; what was true until some day gets that day. An entry that was restored reads as before.
+wherever the conversation repeats it; what was true until some day gets that day. A restored entry reads as before.
 """
 
 import re

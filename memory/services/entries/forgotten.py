@@ -49,7 +49,7 @@ def load_forgettable(
 def load_states(team_id: UUID, ids: Iterable[str]) -> dict[str, FactState]:
     """Return by id what the entries say now that are neither forgotten nor expired.
 
-    It only serves to leave text out that the caller has already. Ids of entries of another place than the database are unknown.
+    It only serves to leave text out that the caller has already. Ids of entries that aren't in the database are unknown.
     """
     with tenant([team_id]):
         rows = Entry.objects.unscoped().filter(

@@ -51,8 +51,8 @@ async def run(made: Document, model: str = "", **start_with: Any) -> tuple[RunRe
     tools.schemas["post"] = {"type": "object", "properties": {"text": {"type": "string"}}}
     world = ports(http=http, tools=tools, model=ScriptedModel(model), secrets=KnownSecrets())
     plan = compile_plan(made, build_kinds())
-    given = RunStart("r1", **{"inputs": {"q": ""}, **start_with})
-    result = await execute_plan(plan, given, world, ListJournal())
+    run_start = RunStart("r1", **{"inputs": {"q": ""}, **start_with})
+    result = await execute_plan(plan, run_start, world, ListJournal())
     return result, len(http.requests) + len(tools.ledger)
 
 

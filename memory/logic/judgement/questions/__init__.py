@@ -1,1 +1,1 @@
-"""What a question of a person asks for, and what of their memory enters the prompt because of it."""
+"""Tell what a question of a person asks for, and so what of their memory enters the prompt."""

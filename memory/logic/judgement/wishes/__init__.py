@@ -1,1 +1,1 @@
-"""What a person asks to forget, or not to keep at all."""
+"""Find what a person asks to forget, or not to keep at all."""

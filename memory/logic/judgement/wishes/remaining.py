@@ -1,4 +1,4 @@
-"""What entries say beside what a person asks to forget, as new entries with what is known of their text."""
+"""Store what entries say beside what a person asks to forget as new entries, with what is known of their text."""
 
 import hashlib
 from collections.abc import Sequence

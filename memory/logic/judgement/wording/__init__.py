@@ -1,1 +1,1 @@
-"""Read a message before anything of it is judged: whose words they are, whom they are about, what they correct, and when it holds."""
+"""Read a message before it is judged: whose words it has, whom they are about, what they correct, and when it holds."""

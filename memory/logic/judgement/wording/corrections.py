@@ -1,7 +1,7 @@
 """Put a correction in the place of what it corrects: of "My name is Jon, no wait, John." only "My name is John." is left.
 
-Nothing is judged here. What replaces what is told from the shape of the words: a name takes the place of a name, a number of
-a number, and words that begin or end alike that of each other. Whatever can't be told apart stays as it was written.
+Nothing is judged here. The shape of the words tells what replaces what: a name takes the place of a name, a number that of
+a number, and words that of others that begin or end alike. Whatever can't be told apart stays as it was written.
 """
 
 import re

@@ -60,10 +60,10 @@ def test_operation_of_no_use_is_dropped_with_its_reason(
 
 
 def test_memory_is_told_the_operation_and_says_why_the_message_does_not_say_it() -> None:
-    told: list[Mapping[str, Any]] = []
+    operations: list[Mapping[str, Any]] = []
 
     def find_fault(operation: Mapping[str, Any]) -> str:
-        told.append(operation)
+        operations.append(operation)
         return "the evidence says too little"
 
     end = {"action": "end", "id": "k1", "evidence": "Hi"}
@@ -73,7 +73,7 @@ def test_memory_is_told_the_operation_and_says_why_the_message_does_not_say_it()
         (end, "the evidence says too little")
     ]
     assert checked == ()
-    assert told == [
+    assert operations == [
         {
             "action": "end",
             "text": "",

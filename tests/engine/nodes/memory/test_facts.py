@@ -163,9 +163,9 @@ async def test_no_model_says_what_everything_is() -> None:
     runner = WorkflowRunner(remember(), memory=port, models=models)
 
     handle = runner.start(inputs={"text": "Forget everything about me."}, system=MIA)
-    asked = [event async for event in handle.events() if isinstance(event, MemoryForgetAsked)]
+    questions = [event async for event in handle.events() if isinstance(event, MemoryForgetAsked)]
 
-    assert [len(event.entries) for event in asked] == [12]
+    assert [len(event.entries) for event in questions] == [12]
     assert (len(values(memory)), models.requests) == (12, [])
 
 
@@ -244,8 +244,8 @@ async def test_what_is_quarantined_replaces_and_forgets_nothing() -> None:
 
     await run(memory, models, "I moved to Lyon", tier="quarantine")
 
-    former, held = memory.living("user:mia").values()
-    assert (former.valid_until, str(held.tier)) == (None, "quarantine")
+    former, quarantined = memory.living("user:mia").values()
+    assert (former.valid_until, str(quarantined.tier)) == (None, "quarantine")
 
 
 @pytest.mark.parametrize("models", [None, OfflineModels()], ids=["no model", "offline"])

@@ -109,14 +109,14 @@ async def test_nobody_is_asked_about_nothing() -> None:
 
 
 async def test_question_about_a_history_shows_its_messages() -> None:
-    said = node(
-        "said",
+    append = node(
+        "append",
         "conversation-memory",
         action="append",
         messages=[{"role": "user", "text": "The code is 1234"}],
     )
     clear = node("clear", "conversation-memory", action="clear")
-    nodes = [start("q"), said, clear, end(n=["clear", "count"])]
+    nodes = [start("q"), append, clear, end(n=["clear", "count"])]
     made = document(nodes, [f"{first.id} -> {second.id}" for first, second in pairwise(nodes)])
     runner, handle = await begin(made, InMemoryProvider(), is_chosen=True)
 

@@ -81,8 +81,8 @@ async def test_person_is_asked_what_outside_says_has_ended(
     )
 
     assert holding(memory, namespace) == ["I live in Berlin."]
-    (asked,) = [event for event in events if isinstance(event, MemoryForgetAsked)]
-    assert [each["value"] for each in asked.entries] == ["I live in Berlin."]
+    (question,) = [event for event in events if isinstance(event, MemoryForgetAsked)]
+    assert [each["value"] for each in question.entries] == ["I live in Berlin."]
 
 
 async def test_fact_from_outside_replaces_another_one_from_outside() -> None:

@@ -312,7 +312,7 @@ def test_what_is_marked_is_no_duplicate_of_what_is_trusted(
 
 
 @for_each(
-    "before, after, value, kept",
+    "before, after, value, provenance",
     [
         (APPROVED, {}, BOB, APPROVED),
         ({}, APPROVED, EVIL, APPROVED),
@@ -321,13 +321,13 @@ def test_what_is_marked_is_no_duplicate_of_what_is_trusted(
     ],
 )
 def test_origin_and_approval_are_those_of_the_wording_that_stays(
-    before: dict[str, Any], after: dict[str, Any], value: str, kept: dict[str, Any]
+    before: dict[str, Any], after: dict[str, Any], value: str, provenance: dict[str, Any]
 ):
     merged = merge(entry(BOB, metadata=before), params(EVIL, metadata=after))
 
     assert merged.value == value
     assert {name: merged.metadata.get(name) for name in APPROVED} == {
-        name: kept.get(name) for name in APPROVED
+        name: provenance.get(name) for name in APPROVED
     }
 
 

@@ -10,8 +10,8 @@ def decide(
     judge: Judge, wish: str, facts: list[str], former: tuple[str, ...] = ()
 ) -> list[tuple[Action, list[str]]]:
     """Return what is forgotten, and what is asked about. The ids of the facts are their texts."""
-    known = [KnownFact(fact, fact, is_former=fact in former) for fact in facts]
-    operations = judge.decide(judge.judge_message(wish), known, [])
+    known_facts = [KnownFact(fact, fact, is_former=fact in former) for fact in facts]
+    operations = judge.decide(judge.judge_message(wish), known_facts, [])
     return [(each.action, sorted(each.targets)) for each in operations]
 
 
@@ -51,7 +51,7 @@ def test_name_of_somebody_else_is_not_forgotten_for_that_of_the_person(judge: Ju
 
 
 @pytest.mark.parametrize(
-    ("wish", "meant", "kept"),
+    ("wish", "meant", "other_fact"),
     [
         ("Forget my phone number and my address.",
          ["My phone number is 555-0142.", "My address is Main Street 5."], "I'm 34 years old."),
@@ -76,9 +76,9 @@ def test_name_of_somebody_else_is_not_forgotten_for_that_of_the_person(judge: Ju
     ],
 )  # fmt: skip
 def test_each_thing_that_a_wish_names_is_forgotten(
-    judge: Judge, wish: str, meant: list[str], kept: str
+    judge: Judge, wish: str, meant: list[str], other_fact: str
 ) -> None:
-    assert decide(judge, wish, [*meant, kept]) == [(Action.FORGET, sorted(meant))]
+    assert decide(judge, wish, [*meant, other_fact]) == [(Action.FORGET, sorted(meant))]
 
 
 def test_several_things_of_one_entry_are_one_operation(judge: Judge) -> None:
@@ -166,9 +166,9 @@ def test_everything_about_somebody_is_not_everything(judge: Judge, wish: str) ->
     ],
 )  # fmt: skip
 def test_who_takes_back_what_was_said_last_is_asked(judge: Judge, message: str) -> None:
-    known = [KnownFact("1", "I live in Berlin."), KnownFact("2", "I moved to Lyon.")]
+    known_facts = [KnownFact("1", "I live in Berlin."), KnownFact("2", "I moved to Lyon.")]
 
-    (operation,) = judge.decide(judge.judge_message(message), known, ["2"])
+    (operation,) = judge.decide(judge.judge_message(message), known_facts, ["2"])
 
     assert (operation.action, operation.targets) == (Action.ASK, ("2",))
 

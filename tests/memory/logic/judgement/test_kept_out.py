@@ -34,7 +34,7 @@ def test_what_a_person_asks_not_to_keep_is_not_stored(judge: Judge, message: str
 
 
 @pytest.mark.parametrize(
-    ("message", "kept"),
+    ("message", "facts"),
     [
         ("I live in Rome. Don't store anything about my health. I like tea.", ["I live in Rome.", "I like tea."]),
         ("My name is Ana and please don't forget it.", ["My name is Ana and please don't forget it."]),
@@ -42,10 +42,10 @@ def test_what_a_person_asks_not_to_keep_is_not_stored(judge: Judge, message: str
         ("Ich wohne in Bonn. Merk dir das Folgende nicht: Ich bin schwanger.", ["Ich wohne in Bonn."]),
     ],
 )  # fmt: skip
-def test_what_else_the_message_says_is_stored(judge: Judge, message: str, kept: list[str]) -> None:
+def test_what_else_the_message_says_is_stored(judge: Judge, message: str, facts: list[str]) -> None:
     operations = judge.decide(judge.judge_message(message), [], [])
 
-    assert [each.text for each in operations if each.text] == kept
+    assert [each.text for each in operations if each.text] == facts
 
 
 @pytest.mark.parametrize(

@@ -93,10 +93,10 @@ def test_message_that_only_recalled_what_is_gone_stays_if_it_does_not_repeat_it(
 
 
 def test_what_ended_gets_its_day() -> None:
-    told = Turn("Hi! I live in Berlin. Bye.", "Noted: I live in Berlin.", (Fact("a", "I live in Berlin."),))  # fmt: skip
+    in_same_words = Turn("Hi! I live in Berlin. Bye.", "Noted: I live in Berlin.", (Fact("a", "I live in Berlin."),))  # fmt: skip
     in_other_words = Turn("Berlin-based, yeah!", "OK", (Fact("a", "My home is there."),))
 
-    assert read(told, a=("I live in Berlin.", ENDED)) == [
+    assert read(in_same_words, a=("I live in Berlin.", ENDED)) == [
         ("Hi! [until 28 Nov 2026] I live in Berlin. Bye.", "Noted: I live in Berlin.")
     ]
     assert read(in_other_words, a=("My home is there.", ENDED)) == [

@@ -155,6 +155,8 @@ def test_memory_that_is_not_a_persons_has_no_floors_of_topics(judge: Judge, scop
 
 def test_texts_were_not_used_for_training() -> None:
     trained = {sentence.text for sentence in (*read_sentences(), *read_questions())}
-    asked = {text for _, unknown, (question, _) in PEOPLE.values() for text in (*unknown, question)}
+    questions = {
+        text for _, unknown, (question, _) in PEOPLE.values() for text in (*unknown, question)
+    }
 
-    assert trained.isdisjoint(asked)
+    assert trained.isdisjoint(questions)
