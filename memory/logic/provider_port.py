@@ -26,7 +26,7 @@ from memory.logic.conversations.conversation_requests import (
 from memory.logic.engine_port import EnginePort
 from memory.logic.entries.held_entries import hold_entry
 from memory.logic.entries.ingress import get_origin, screen_params
-from memory.logic.entries.texts import list_texts
+from memory.logic.entries.texts import join_texts
 from memory.logic.judgement.asked_facts import name_reason
 from memory.logic.judgement.judge import Judge, Proposal, Turn
 from memory.logic.judgement.learning import StoreLearner, propose_for_store
@@ -108,7 +108,7 @@ class ProviderPort(EnginePort):
         namespaces = {replace(step, scope=fact.scope).namespace for fact in facts}
         queries = [MemoryQuery(namespace, include_former=True) for namespace in sorted(namespaces)]
         return {
-            entry.id: FactState(" ".join(list_texts(entry.value)), entry.valid_until)
+            entry.id: FactState(join_texts(entry.value), entry.valid_until)
             for query in queries
             for entry in self._entries.recall(query)
             if entry.id in ids

@@ -21,7 +21,7 @@ from memory.core.records import MemoryEntry, MemoryQuery, Tier
 from memory.host import get_host
 from memory.logic.entries.duplicates import NEVER_MERGED
 from memory.logic.entries.repetition import can_repeat, is_generated_key, plan_fold
-from memory.logic.entries.texts import list_texts
+from memory.logic.entries.texts import join_texts
 from memory.models import Change, Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import provider, rows
@@ -157,7 +157,7 @@ class _Folding:
         """Return the newest entries of the namespace, and those of any age that resemble the repetition."""
         text = self._namespace.text
         same_category = {"category": repetition.category}
-        words = " ".join(list_texts(repetition.value))[:MAX_QUERY_LENGTH]
+        words = join_texts(repetition.value)[:MAX_QUERY_LENGTH]
         queries = (
             MemoryQuery(text, filter=same_category, top_k=MAX_RECENT),
             MemoryQuery(text, query_text=words, filter=same_category, top_k=MAX_SIMILAR),

@@ -7,7 +7,7 @@ from memory.core.provider import NamespaceStore
 from memory.core.recall.selection import holds
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.logic.entries.duplicates import Likeness, compare_values, stem_words
-from memory.logic.entries.texts import list_texts
+from memory.logic.entries.texts import join_texts, list_texts
 
 
 MAX_COMPARED: Final = 10  # the entries that resemble the statement most
@@ -23,7 +23,7 @@ def find_known_entry(
 
     What holds no more may be true again, so a former entry is not known. ``is_new_key`` says that no entry has the key.
     """
-    text = " ".join(list_texts(params.value))
+    text = join_texts(params.value)
     queries = [
         MemoryQuery(
             params.namespace,

@@ -16,6 +16,11 @@ def list_texts(value: Json) -> list[str]:
     return list(_iterate_strings(value))
 
 
+def join_texts(value: Json) -> str:
+    """Return all strings in the value as one."""
+    return " ".join(list_texts(value))
+
+
 def get_single_text(value: Json) -> str | None:
     """Return the string of a value that contains exactly one, at any depth."""
     if isinstance(value, str):

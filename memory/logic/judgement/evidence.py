@@ -107,13 +107,13 @@ class Evidence:
 
     def _says_text(self, operation: Operation) -> bool:
         words = list_words(operation.text)
-        shares_word = any(words & list_words(text) for text in self._list_said(operation))
+        shares_word = any(words & list_words(text) for text in self._list_own_words(operation))
         if shares_word or self.judge is None:
             return shares_word or not words
         is_near = self._find_nearest(operation, operation.text) >= MIN_NEAR_TEXT
         if self._only_asks(operation):
             return is_near
-        return is_near or self._has_topic(self._list_said(operation), operation.text)
+        return is_near or self._has_topic(self._list_own_words(operation), operation.text)
 
     def _find_fault_of_targets(
         self, operation: Operation, targets: Sequence[KnownFact], earlier: Sequence[str]
@@ -129,7 +129,7 @@ class Evidence:
         return "" if speaks else OTHER_ENTRY
 
     def _is_wish(self, operation: Operation) -> bool:
-        sentences = self._list_said(operation)
+        sentences = self._list_own_words(operation)
         is_wish = self.judge and any(
             clause.is_forget for clause in self.judge.judge_texts(sentences)
         )
@@ -138,7 +138,7 @@ class Evidence:
     def _names_nothing(self, operation: Operation) -> bool:
         if self.judge is None:
             return False
-        clauses = self.judge.judge_texts(self._list_said(operation))
+        clauses = self.judge.judge_texts(self._list_own_words(operation))
         return all(float(clause.topics.max()) < MAX_DEFINITE_TOPIC for clause in clauses)
 
     def _only_asks(self, operation: Operation) -> bool:
@@ -146,7 +146,7 @@ class Evidence:
         return clause is not None and clause.kind in ASKING and clause.certainty >= MIN_SURE_KIND
 
     def _speaks_of(self, operation: Operation, fact: KnownFact, earlier: Sequence[str]) -> bool:
-        sentences = self._list_said(operation)
+        sentences = self._list_own_words(operation)
         if self.judge is None or any(
             list_words(text) & list_words(fact.text) for text in sentences
         ):
@@ -180,7 +180,7 @@ class Evidence:
         return any(float((each.topics * clause.topics).max()) >= MIN_TOPIC for each in clauses)
 
     def _find_nearest(self, operation: Operation, text: str) -> float:
-        return max(self._list_nearness(self._list_said(operation), text), default=0.0)
+        return max(self._list_nearness(self._list_own_words(operation), text), default=0.0)
 
     def _list_nearness(self, texts: Sequence[str], other: str) -> list[float]:
         return [self.judge.measure_nearness(text, other) for text in texts] if self.judge else []
@@ -188,7 +188,7 @@ class Evidence:
     def _judge(self, text: str) -> Clause | None:
         return self.judge.judge_texts([text])[0] if self.judge and text.strip() else None
 
-    def _list_said(self, operation: Operation) -> list[str]:
+    def _list_own_words(self, operation: Operation) -> list[str]:
         """Return the evidence, and the sentences of the person that have it in them."""
         around = [text for text in self._sentences if _has_words(text, operation.evidence)]
         return [*dict.fromkeys([operation.evidence, *around])]

@@ -18,7 +18,7 @@ from memory.core.scopes import parse_tier
 from memory.logic.entries.ingress import get_origin, screen_params
 from memory.logic.entries.known_statements import find_known_entry
 from memory.logic.entries.origins import get_untrusted_origin
-from memory.logic.entries.texts import list_texts
+from memory.logic.entries.texts import join_texts
 from memory.logic.judgement.forgetting import means_latest
 from memory.logic.judgement.judge import Judge, Proposal, Turn
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
@@ -130,11 +130,11 @@ class Learner(ABC):
         ids = {target.id for target in targets}
         replaced = [entry for entry in self._find_replaced(targets) if entry.id not in ids]
         if self.judge is not None and not is_whole:
-            texts = self.judge.judge_texts([" ".join(list_texts(each.value)) for each in replaced])
-            texts_meant = {clause.text for clause in self.judge.list_meant(wish, texts)}
-            replaced = [
-                each for each in replaced if " ".join(list_texts(each.value)) in texts_meant
-            ]
+            texts = [join_texts(entry.value) for entry in replaced]
+            meant = self.judge.list_meant(wish, self.judge.judge_texts(texts))
+            texts_meant = {clause.text for clause in meant}
+            pairs = zip(replaced, texts, strict=True)
+            replaced = [entry for entry, text in pairs if text in texts_meant]
         return [*targets, *replaced]
 
     def _means_latest(self, wish: str) -> bool:

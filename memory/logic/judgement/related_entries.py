@@ -9,7 +9,7 @@ from memory.core.provider import utc_now
 from memory.core.recall.floor import ATTRIBUTE
 from memory.core.recall.selection import is_former
 from memory.core.records import MemoryEntry, MemoryQuery, PromptUse
-from memory.logic.entries.texts import get_single_text, list_texts
+from memory.logic.entries.texts import get_single_text, join_texts
 from memory.logic.judgement.operations import KnownFact, RelatedFacts
 from memory.logic.judgement.relating import may_contradict
 from memory.logic.judgement.turns import Clause
@@ -110,7 +110,7 @@ def _collect_facts(hits: Iterable[MemoryEntry], find_of_others: FindOfOthers) ->
     return [
         KnownFact(
             hit.id,
-            " ".join(list_texts(hit.value)),
+            join_texts(hit.value),
             may_enter_prompts=hit.prompt_use is not PromptUse.NEVER,
             is_of_other=hit.id in of_others,
             is_former=is_former(hit, now),

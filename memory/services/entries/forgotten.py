@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.tenancy import tenant
-from memory.logic.entries.texts import list_texts
+from memory.logic.entries.texts import join_texts
 from memory.logic.judgement.window import FactState
 from memory.logic.text_diff import render_value
 from memory.models import Entry, Namespace, Revision
@@ -59,7 +59,7 @@ def load_states(team_id: UUID, ids: Iterable[str]) -> dict[str, FactState]:
             deleted_at=None,
         )
         values = [*rows.values_list("pk", "value", "valid_until")]
-    return {str(pk): FactState(" ".join(list_texts(value)), until) for pk, value, until in values}
+    return {str(pk): FactState(join_texts(value), until) for pk, value, until in values}
 
 
 def _list_forgotten(

@@ -10,7 +10,7 @@ from config.ids import uuid7
 from config.retry import retry_on_conflict
 from memory.core.records import MemoryEntry, MemoryQuery, Tier
 from memory.logic.curation.links import find_term_links
-from memory.logic.entries.texts import list_texts
+from memory.logic.entries.texts import join_texts
 from memory.logic.review.contradictions import find_contradictions
 from memory.logic.review.proposal_rules import propose_links, propose_merges, propose_replacement
 from memory.logic.review.proposals import Proposal
@@ -66,7 +66,7 @@ def _load_entries(
 
 
 def _find_similar(access: NamespaceAccess, entry: MemoryEntry) -> list[MemoryEntry]:
-    text = " ".join(list_texts(entry.value))[:2_000]
+    text = join_texts(entry.value)[:2_000]
     query = MemoryQuery(entry.namespace, query_text=text, top_k=MAX_SIMILAR)
     return [hit for hit in access.open_store().recall(query) if hit.id != entry.id]
 

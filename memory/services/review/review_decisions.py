@@ -15,7 +15,7 @@ from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, MemoryFault, NotFound
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
 from memory.logic.entries.duplicates import count_evidence, get_metadata_list
-from memory.logic.entries.texts import list_texts
+from memory.logic.entries.texts import join_texts
 from memory.logic.entries.tiers import TierAction
 from memory.logic.entries.write_batch import build_restore_params, find_entry
 from memory.logic.review.proposals import ReviewState
@@ -90,7 +90,7 @@ def list_similar(caller: MemoryCaller, *, item_id: UUID) -> list[MemoryEntry]:
     """Return entries of the namespace that the item may be merged into: the most similar, or the newest if none is."""
     row = _load_item(caller, item_id)
     value = row.value if isinstance(row, Entry) else (row.new or {}).get("value")
-    text = " ".join(list_texts(value))[:2_000]
+    text = join_texts(value)[:2_000]
     with open_namespace(caller, "view", "memory.listed", namespace=row.namespace.text) as access:
         store, newest = access.open_store(), MemoryQuery(access.text, top_k=MAX_SIMILAR)
         entries = store.recall(replace(newest, query_text=text)) or store.recall(newest)

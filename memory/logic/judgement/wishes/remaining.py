@@ -8,7 +8,7 @@ from typing import Final
 from memory.core.entry_codec import CONTENT, get_state
 from memory.core.recall.floor import ABOUT, ATTRIBUTE
 from memory.core.records import Json, MemoryEntry, StoreParams
-from memory.logic.entries.texts import list_texts
+from memory.logic.entries.texts import join_texts
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.labels import About, Kind
 from memory.logic.judgement.related_entries import KIND
@@ -43,7 +43,7 @@ def list_remaining(
     """Return what entries say beside what is to be forgotten, as new entries, or None if that can't be told apart."""
     remaining: list[StoreParams] = []
     for target in targets:
-        remainder = find_remainder(judge, wish, " ".join(list_texts(target.value)))
+        remainder = find_remainder(judge, wish, join_texts(target.value))
         is_text = isinstance(target.value, str)
         if remainder.is_unclear or (remainder.texts and not is_text):
             return None

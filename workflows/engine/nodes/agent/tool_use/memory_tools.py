@@ -90,10 +90,8 @@ class MemoryTool:
             return ()
         try:
             return await find_meant(self.ctx, scope, origin, key=str(key).strip())
-        except EngineFault:
-            return ()
         except Exception as fault:
-            if not hasattr(fault, "is_recoverable"):
+            if not _is_refusal(fault):
                 raise
             return ()  # the call itself will say what is wrong
 
@@ -116,10 +114,14 @@ class MemoryTool:
         except EngineFault as fault:
             return build_error(fault.message)
         except Exception as fault:
-            # Memory's own errors, which the engine does not import, say whether the caller can go on.
-            if not hasattr(fault, "is_recoverable"):
+            if not _is_refusal(fault):
                 raise
             return _reject(fault, call)
+
+
+def _is_refusal(fault: Exception) -> bool:
+    """Return whether the engine or memory, whose own errors the engine does not import, refuses the call."""
+    return isinstance(fault, EngineFault) or hasattr(fault, "is_recoverable")
 
 
 def build_memory_tools(
