@@ -26,6 +26,9 @@ H = TypeVar("H", bound=MemoryHit)
 # Scope → the system variable that it requires; the other scopes have a default or come from the run itself.
 _REQUIRED_VARIABLES = {"conversation": "conversation_id", "user": "user_id"}
 
+QUARANTINE: Final = "quarantine"  # the tier of what waits for a review
+FROM_OUTSIDE: Final = "from_outside"
+
 # The scopes of pages.
 PAGE_SCOPES: Final = (
     ("global", gettext_noop("Global")),
@@ -77,6 +80,12 @@ async def would_replace_trusted(
     """
     hits = await get_memory(ctx, address["scope"]).recall(**address, key=key, top_k=1)
     return any(not is_untrusted_memory(hit.metadata) and hit.value != value for hit in hits)
+
+
+def hold_for_review(metadata: dict[str, Json]) -> str:
+    """Note in the metadata of an entry from outside why it waits for a review, and return its tier."""
+    metadata["quarantined_for"] = [{"reason": FROM_OUTSIDE, "detail": ""}]
+    return QUARANTINE
 
 
 def get_learning(ctx: NodeContext, scope: str) -> LearningPort:

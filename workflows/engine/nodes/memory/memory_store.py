@@ -35,6 +35,7 @@ from workflows.engine.nodes.memory.facts import (
     list_readable_turns,
 )
 from workflows.engine.nodes.memory.memory_access import (
+    QUARANTINE,
     SCOPE_FIELD,
     TRUSTS_OUTSIDE_FIELD,
     build_quarantined_event,
@@ -43,6 +44,7 @@ from workflows.engine.nodes.memory.memory_access import (
     find_field_with_secret,
     get_learning,
     get_memory,
+    hold_for_review,
     refuse_secret,
     to_event_entry,
     would_replace_trusted,
@@ -60,8 +62,6 @@ from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Phrase, Text, gettext_noop
 
 
-QUARANTINE: Final = "quarantine"
-FROM_OUTSIDE: Final = "from_outside"
 FACTS: Final = "facts"
 BY_RULES: Final = "rules"  # of a proposal, whose words for forgetting may mean something else
 VARIABLE: Final = "variable"  # the source of documents that name none
@@ -239,7 +239,7 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
         }  # fmt: skip
         is_outside = is_untrusted_memory(metadata) and not config.trusts_outside
         if is_outside and tier != QUARANTINE and await would_replace_trusted(ctx, step, key, value):
-            tier = _hold(metadata)
+            tier = hold_for_review(metadata)
         content = {"key": key, "value": value, "metadata": metadata, "tier": tier}
         outcome = await _store({**step, **content}, config, ctx)
         outputs = _build_outputs([outcome])
@@ -445,10 +445,4 @@ def _apply_trust(prepared: PreparedStore, ctx: NodeContext, metadata: dict[str, 
         config.scope, trusted=config.trusts_outside
     ):
         return config.tier
-    return _hold(metadata)
-
-
-def _hold(metadata: dict[str, Any]) -> str:
-    """Note in the metadata why the entry waits for a review, and return its tier."""
-    metadata["quarantined_for"] = [{"reason": FROM_OUTSIDE, "detail": ""}]
-    return QUARANTINE
+    return hold_for_review(metadata)

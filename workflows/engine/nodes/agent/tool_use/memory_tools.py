@@ -32,12 +32,14 @@ from workflows.engine.nodes.memory.consent import find_meant
 from workflows.engine.nodes.memory.disagreeing import list_shown
 from workflows.engine.nodes.memory.knowledge.config import DEFAULT_MIN_SCORE
 from workflows.engine.nodes.memory.memory_access import (
+    QUARANTINE,
     build_quarantined_event,
     build_recalled_event,
     build_rejected_event,
     build_written_event,
     get_knowledge,
     get_memory,
+    hold_for_review,
     would_replace_trusted,
 )
 from workflows.engine.nodes.memory.quoting import render_memories
@@ -51,7 +53,6 @@ _STAYS: Final = (
 )
 DEFAULT_TOP_K: Final = 5
 MAX_TOP_K: Final = 20
-QUARANTINE: Final = "quarantine"
 MEMORY_SOURCE: Final = "memory"  # of these tools, in the record of a call
 # In place of a scope: the knowledge bases that the author names.
 KNOWLEDGE: Final = "knowledge"
@@ -180,8 +181,7 @@ async def _remember(call: MemoryCall) -> ToolOutcome:
     if call.has_read_untrusted:
         metadata["origin"] = WEB
         if needs_scope_review(call.scope, trusted=False):
-            tier = QUARANTINE
-            metadata["quarantined_for"] = [{"reason": "from_outside", "detail": ""}]
+            tier = hold_for_review(metadata)
         elif await would_replace_trusted(call.ctx, call.address, key, value):
             return build_error(f"There is an entry {key} already. {_STAYS}")
     hit = await get_memory(call.ctx, call.scope).store(
