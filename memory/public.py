@@ -10,7 +10,7 @@ from memory.core.errors import AlreadyExists, MemoryFault
 from memory.core.records import MemoryEntry, Source
 from memory.core.scopes import list_plugged_scopes, resolve_namespace
 from memory.embedding.callers import name_request
-from memory.embedding.judge import find_holding, find_kind
+from memory.embedding.judge import find_holding, find_kind, is_kept_out
 from memory.host import EmbeddingModel
 from memory.logic.curation.work import FinishedWork, WorkStatus
 from memory.logic.ports import AskModel
@@ -118,6 +118,7 @@ __all__ = [
     "has_undone_forgetting",
     "hold_again",
     "ingest_source",
+    "is_kept_out",
     "list_choosable_knowledge_bases",
     "list_entries",
     "list_missing_bases",

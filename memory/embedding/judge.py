@@ -40,6 +40,13 @@ def find_kind(text: str) -> Kind | None:
     return next(iter(stored), Kind.OTHER if message.is_stored else message.kind)
 
 
+def is_kept_out(text: str) -> bool:
+    """Return whether a message only says what isn't to be kept: nothing is stored or forgotten for it, as far as one can tell."""
+    judge = find_judge() if text.strip() else None
+    reading = judge.read_message(text) if judge else None
+    return reading is not None and reading.readable is not None and not reading.clauses
+
+
 def find_holding(sentences: Sequence[str], recalled: Sequence[str]) -> Holding | None:
     """Find out what still holds of a person's sentences, as ``judgement.holding`` does, or None if nobody can tell."""
     judge = find_judge()

@@ -87,6 +87,22 @@ def test_wish_to_forget_in_another_language_is_neither_noted_nor_quoted(
     assert said not in later
 
 
+@pytest.mark.parametrize(
+    ("said", "language"),
+    [
+        ("Don't store this: I earn 90k.", "en"),
+        ("Je gagne 90k, mais ne l'enregistre pas.", "en"),
+        ("不要记住这个：我月薪三万。", "zh"),
+    ],
+)
+def test_what_is_not_to_be_kept_is_heard_because_nothing_is_forgotten_for_it(
+    settings: Any, said: str, language: str
+) -> None:
+    settings.MEMORY_EMBEDDER = "local"
+
+    assert build_answer(ask(said)) == PHRASES[language]["heard"] + LABELS[language]
+
+
 def test_question_without_a_question_mark_is_answered_in_another_language(settings: Any) -> None:
     settings.MEMORY_EMBEDDER = "local"
 

@@ -229,11 +229,20 @@ def _strip_own_frame(sentence: str) -> str:
 def _find_kind(question: str) -> QuestionKind:
     """Return what the person's last words are: by their words in English and Chinese, and else as memory judges them."""
     if is_wish_to_forget(question):
-        return QuestionKind.WISH_TO_FORGET
+        return _find_kind_of_wish(question)
     if is_question(question):
         return QuestionKind.QUESTION
     kind = memory_app.find_kind(question) if memory_app.is_on() else None
-    return QuestionKind.OTHER if kind is None else _KINDS.get(str(kind), QuestionKind.REMARK)
+    if kind is None:
+        return QuestionKind.OTHER
+    choice = _KINDS.get(str(kind), QuestionKind.REMARK)
+    return _find_kind_of_wish(question) if choice is QuestionKind.WISH_TO_FORGET else choice
+
+
+def _find_kind_of_wish(wish: str) -> QuestionKind:
+    """Return a remark for what is said and not to be kept ("Don't store this: …"): the chat shows nothing below it."""
+    is_met = memory_app.is_on() and memory_app.is_kept_out(wish)
+    return QuestionKind.REMARK if is_met else QuestionKind.WISH_TO_FORGET
 
 
 def _split_question(text: str) -> tuple[str, str]:
