@@ -26,6 +26,10 @@ USED = {
 
 
 def open_page(reader: Person, *left_out: dict[str, Any], used: tuple[Any, ...] = (USED,)) -> str:
+    return text_of(get_page(reader, *left_out, used=used))
+
+
+def get_page(reader: Person, *left_out: dict[str, Any], used: tuple[Any, ...] = (USED,)) -> Any:
     run = make_run(
         reader, make_workflow(reader), status=RunStatus.SUCCEEDED, finished_at=timezone.now()
     )
@@ -38,7 +42,7 @@ def open_page(reader: Person, *left_out: dict[str, Any], used: tuple[Any, ...] =
             name="memory_recalled",
             data={**data, "left_out": [*left_out]},
         )
-    return text_of(reader.client.get(f"/runs/{run.pk}/"))
+    return reader.client.get(f"/runs/{run.pk}/")
 
 
 def test_memories_are_counted_and_shown_with_the_reason(cast: Cast) -> None:
@@ -54,10 +58,23 @@ def test_memories_are_counted_and_shown_with_the_reason(cast: Cast) -> None:
     )
 
     assert "3 considered, 1 used" in page
-    assert "The shop opens at nine." in page
+    assert (
+        '<div class="recollection-value">The shop opens at nine.</div>' in page
+    )  # spaces would show
     assert "Too little to do with the query" in page
     assert "No longer holds" in page
     assert f"/memory/entries/{entry.id}" in page
+
+
+def test_memory_is_shown_without_spaces_around_it(cast: Cast) -> None:
+    """The page shows line breaks and spaces of memories as they are."""
+    entry = services.remember(
+        at_door(cast.alice), namespace="global:shop", key="a", value="The shop opens at nine."
+    )
+
+    page = get_page(cast.alice, {"id": entry.id, "score": 0.04, "reason": "irrelevant"})
+
+    assert ">The shop opens at nine.</div>" in page.content.decode()
 
 
 def test_nothing_is_shown_of_what_the_reader_may_not_see(cast: Cast) -> None:

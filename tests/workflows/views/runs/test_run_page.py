@@ -220,3 +220,15 @@ def test_table_of_steps_has_no_columns_in_which_no_step_has_anything(
     assert [name for name in ("Tokens", "Cost") if f">{name}</th>" in heads] == columns
     [_head, *rows] = table.split("<tr>")[1:]
     assert {row.split("</tr>")[0].count("<td") for row in rows} == {5 + len(columns)}
+
+
+def test_step_without_tokens_has_no_unit_of_them(alice: Person) -> None:
+    """On phones, the unit stands behind every number that isn't empty."""
+    run = make_ended_run(alice)
+    add_step(run, "other")
+    add_step(run, "asker", prompt_tokens=3)
+
+    page = alice.client.get(f"/runs/{run.pk}/").content.decode()
+
+    assert page.count('data-unit="tokens"') == 1
+    assert '<td class="num"></td>' in page
