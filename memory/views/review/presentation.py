@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.principals import get_principal
-from memory.core.records import Json, MemoryEntry, StoreParams, Tier
+from memory.core.records import Json, MemoryEntry, Tier
 from memory.forms.review import KINDS
 from memory.host import RunDescription
 from memory.logic.entries.ingress import QUARANTINE_REASONS
@@ -212,7 +212,7 @@ def _compare_change(change: EntryChange, item: QueueItem) -> EntryComparison:
     before, after = change.before, change.after
     texts = compare_sides(before.value if before else ABSENT, after.value if after else ABSENT)
     url = reverse("memory:entry", args=[before.id]) if before and before.id else ""
-    comparison = EntryComparison(change.key, texts, tuple(_list_notes(before, after)), url)
+    comparison = EntryComparison(change.key, texts, tuple(_list_notes(change, item)), url)
     if item.kind in _REMOVAL_NOTES and before and after is None:
         return _compare_with_survivor(comparison, before, item)
     return comparison
@@ -289,8 +289,11 @@ def _get_targets(item: QueueItem) -> Sequence[dict[str, Json]]:
     return item.row.targets if isinstance(item.row, Proposal) else ()
 
 
-def _list_notes(before: MemoryEntry | None, after: StoreParams | None) -> Iterable[str]:
+def _list_notes(change: EntryChange, item: QueueItem) -> Iterable[str]:
+    before, after = change.before, change.after
     states = [state.metadata for state in (after, before) if state is not None]
+    if isinstance(item.row, Entry):  # in quarantine, and approved only by this decision
+        states.append(item.row.metadata)
     if origin := next(filter(None, map(_describe_origin, states)), ""):
         yield origin
     if before is None or after is None:

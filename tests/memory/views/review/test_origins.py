@@ -30,3 +30,19 @@ def test_newer_value_of_a_contradiction_names_the_web_until_it_is_approved(alice
         [proposal] = Proposal.objects.visible_to(alice.principal)
     assert proposal.new is not None
     assert proposal.new["metadata"] == {"supersedes": "lyon", "origin": "web"}
+
+
+def test_memory_in_quarantine_says_that_it_is_from_the_web(alice: Person) -> None:
+    services.remember(
+        in_run(alice),
+        scope="user",
+        key="hours",
+        value="The shop opens at nine.",
+        metadata={"origin": "web"},
+        tier="quarantine",
+    )
+
+    page = markup_of(alice.client.get("/memory/review/"))
+
+    assert "The shop opens at nine." in page
+    assert page.count("from the web") == 1
