@@ -63,6 +63,34 @@ def test_approval_says_why_somebody_is_asked_whom_the_author_did_not_name(
     assert sentence in page
 
 
+def test_approval_shows_the_memories_that_would_be_forgotten_as_text(cast: Cast) -> None:
+    memories = [
+        {"key": "door", "value": "The code is 1234\u200b"},
+        {"key": "hours", "value": {"opens": "nine"}},
+    ]
+    call = AskedCall("forget", {"scope": "user", "memories": memories}, cause=FORGETS_FOR_OUTSIDE)
+    ask(cast.alice, build_form(call))
+
+    page = cast.alice.client.get(reverse("workflows:waiting")).content.decode()
+
+    assert '<li class="recollection-value">The code is 1234\\u200b</li>' in page
+    assert "&quot;opens&quot;: &quot;nine&quot;" in page
+    assert "&quot;scope&quot;: &quot;user&quot;" in page
+    assert "&quot;memories&quot;" not in page
+
+
+@pytest.mark.parametrize("memories", ["all", ["door"], [{"value": "x", "more": "y"}]])
+def test_arguments_that_only_look_like_memories_are_shown_whole(
+    cast: Cast, memories: object
+) -> None:
+    call = AskedCall("forget", {"memories": memories}, cause=FORGETS_FOR_OUTSIDE)
+    ask(cast.alice, build_form(call))
+
+    page = cast.alice.client.get(reverse("workflows:waiting")).content.decode()
+
+    assert "&quot;memories&quot;" in page
+
+
 def test_approval_shows_all_of_the_arguments(cast: Cast) -> None:
     """What comes late in a long call, and what can't be seen, is sent, too."""
     arguments = {"memo": "Lunch. " + " " * 90_000, "to_account": "evil\u202e\u200b"}

@@ -30,7 +30,8 @@ from workflows.services.questions.people import describe_asked, name_answerers
 from workflows.services.runs import waits
 from workflows.templatetags.markdown_text import render_markdown
 from workflows.templatetags.problems import describe_problem
-from workflows.views.value_text import format_arguments, format_value
+from workflows.views.value_text import format_value
+from workflows.views.waits.meant_memories import format_meant, format_other_arguments
 
 
 # Not an identifier, so that no field has this name.
@@ -82,7 +83,8 @@ class Question:
     error: str = ""
     tool: str = ""
     connection: str = ""  # of the team, through which the tool is called
-    arguments: str = ""
+    arguments: str = ""  # … without the memories that are meant
+    memories: Sequence[str] = ()
     answers: Sequence[tuple[str, str]] = field(default=())
     is_asked: bool = True  # whether the reader may answer
     asked_people: Sequence[str] = field(
@@ -237,7 +239,8 @@ def build_question(
         error=" ".join(other_errors),
         tool=str(form.get("tool") or ""),
         connection=str(form.get("connection") or ""),
-        arguments=format_arguments(form["arguments"]) if form.get("arguments") is not None else "",
+        arguments=format_other_arguments(form),
+        memories=format_meant(form),
         answers=_list_answers(wait),
         is_asked=is_asked,
         asked_people=describe_asked(wait) if shows_names and not is_asked else (),
