@@ -108,10 +108,16 @@ def memory_embedder_seconds() -> object:
 
     embedder = get_configured_embedder()
     assert embedder is not None
-    vector = query_embedding._embed_text(embedder, "be slow")
+    vectors = []
+
+    def waited_in_vain() -> bool:
+        vectors.append(query_embedding._embed_text(embedder, "be slow"))
+        return bool(_ask_server("/pending")["pending"])
+
+    # On a busy machine the time may be over before the question was even sent: then it is asked again.
+    until(waited_in_vain)
     # Nobody waits for the answer any more, and the server hasn't given it.
-    until(lambda: _ask_server("/pending")["pending"])
-    return [vector, _ask_server("/release")["pending"] == 1]
+    return [vectors[-1], _ask_server("/release")["pending"] >= 1]
 
 
 def _send_to_http_provider() -> Any:
