@@ -3,10 +3,14 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC
+from functools import lru_cache
 from typing import Any, Final
 
 import psycopg
 from django.db.backends.postgresql import base
+from psycopg.adapt import AdaptersMap
+from psycopg.pq import Format
 from psycopg_pool import PoolTimeout
 
 
@@ -15,12 +19,47 @@ _PROBE_TIMEOUT: Final = 1
 
 Statement = tuple[str, Sequence[str]]  # with its parameters
 
+_TIME: Final = "timestamptz"
+
+
+@lru_cache(maxsize=4)
+def _restore_time_loader(adapters: AdaptersMap) -> AdaptersMap:
+    """Return a copy of Django's adapters that reads times as psycopg does.
+
+    Both give times in UTC on a connection in UTC; that of psycopg's binary is written in C, and six times as fast.
+    """
+    loader = psycopg.adapters.get_loader(psycopg.adapters.types[_TIME].oid, Format.TEXT)
+    adapters = AdaptersMap(adapters)
+    if loader is not None:
+        adapters.register_loader(_TIME, loader)
+    return adapters
+
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """Waits long for a connection of a busy pool, but fails at once if the server doesn't accept connections.
 
     It can also send a statement in one message with a savepoint.
     """
+
+    def get_connection_params(self) -> dict[str, Any]:
+        params = super().get_connection_params()
+        if self._is_in_utc:
+            params["context"] = _restore_time_loader(params["context"])
+        return params
+
+    def create_cursor(self, name: str | None = None) -> Any:  # psycopg's cursor, untyped in Django
+        """Create a cursor as Django does, which would look for its own loader of times on the connection."""
+        if not self._is_in_utc:
+            return super().create_cursor(name)
+        if name is None:
+            return self.connection.cursor()
+        create: Any = base.ServerSideCursor  # typed as psycopg2's
+        is_held = self.connection.autocommit
+        return create(self.connection, name=name, scrollable=False, withhold=is_held)
+
+    @property
+    def _is_in_utc(self) -> bool:
+        return bool(self.timezone == UTC)
 
     @contextmanager
     def sending_with_savepoint(self, statement: str, params: Sequence[str]) -> Iterator[None]:
