@@ -1,7 +1,7 @@
 """Erase what runs for a person wrote into memory that others share, found by its provenance.
 
 An entry in whose history are only values of these runs is erased. If others have put words into it, a person has to
-decide: it stays, and the receipt names it.
+decide: it stays, and the receipt names it. ``run_words`` tells whose words an entry has.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,6 @@ from uuid import UUID
 
 from config.retry import retry_on_conflict
 from memory.core.errors import Serialization
-from memory.core.records import Json
 from memory.logic.knowledge.pages import PAGE_CATEGORY
 from memory.logic.knowledge.wiki_sources import (
     SOURCE_CATEGORY,
@@ -22,16 +21,15 @@ from memory.logic.knowledge.wiki_sources import (
     read_source,
 )
 from memory.logic.wiki.log import get_text
-from memory.models import Entry, Revision
-from memory.models.entries import Operation
+from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.services.erasure.erase_sources import erase_entries, open_namespace
+from memory.services.erasure.run_words import list_entries_with_words
 from memory.services.gateway.caller import MemoryCaller
 
 
 RUN_WRITES: Final = "memory_entry_of_runs"  # counted in the receipt like a table
 TO_DECIDE: Final = "memory_entry_to_decide"  # among what is kept
-_WRITING: Final = (Operation.STORE, Operation.EDIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +54,13 @@ def find_run_writes(
     """
     if not run_ids:
         return RunWrites()
-    revisions = Revision.objects.unscoped().filter(
-        team_id=team_id, run_id__in=list(run_ids), operation__in=_WRITING
-    )
-    entries = list(
-        Entry.objects.unscoped()
-        .filter(team_id=team_id, pk__in=revisions.values("entry_id"))
-        .exclude(namespace__in=list(erased))
-        .select_related("namespace")
-        .order_by("namespace_id", "id")
-    )
-    wiki = _Wiki.of(team_id, entries)
+    entries = list_entries_with_words(team_id, run_ids, list(erased))
+    wiki = _Wiki.of(team_id, [each.entry for each in entries])
     erasable: list[Entry] = []
     mixed: list[Entry] = []
-    for entry in entries:
-        if not wiki.contains(entry):
-            (mixed if _has_words_of_others(entry, run_ids) else erasable).append(entry)
+    for each in entries:
+        if not wiki.contains(each.entry):
+            (mixed if each.has_words_of_others else erasable).append(each.entry)
     return RunWrites(tuple(erasable), tuple(mixed))
 
 
@@ -81,16 +70,6 @@ def erase_run_writes(caller: MemoryCaller, writes: RunWrites) -> dict[str, int]:
         entries = list(group)
         erase_entries(open_namespace(caller, entries[0].namespace), entries)
     return {RUN_WRITES: len(writes.erasable)}
-
-
-def _has_words_of_others(entry: Entry, run_ids: Sequence[str]) -> bool:
-    """Return whether somebody else has written a value of the entry. An approval of the same value adds no words."""
-    own_values: list[Json] = []
-    other_values: list[Json] = []
-    revisions = Revision.objects.unscoped().filter(entry=entry, operation__in=_WRITING)
-    for run_id, value in revisions.order_by("number").values_list("run_id", "value"):
-        (own_values if run_id in run_ids else other_values).append(value)
-    return any(value not in own_values for value in other_values)
 
 
 @dataclass(frozen=True, slots=True)

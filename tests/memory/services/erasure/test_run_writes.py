@@ -6,16 +6,23 @@ from typing import Any
 import pytest
 
 from accounts.tenancy import tenant
+from config.ids import uuid7
 from memory import services
 from memory.core.errors import NotFound
-from memory.core.records import Json
+from memory.core.records import Json, StoreParams, Tier
+from memory.logic.review.proposal_rules import propose_addition
+from memory.logic.review.review_rules import ReviewMode
 from memory.models import Curation, Entry, Namespace, Proposal, Revision, RunPerson
+from memory.services.curation.learning_rules import LearningRule
 from memory.services.erasure.erase import RUN_PEOPLE_TABLE
 from memory.services.erasure.erase_run_writes import RUN_WRITES, TO_DECIDE
 from memory.services.erasure.erasure_decisions import list_decisions
 from memory.services.erasure.erasure_jobs import order_erasure
 from memory.services.gateway.caller import CallOrigin
+from memory.services.gateway.gateway import open_namespace
+from memory.services.gateway.run_people import note_writer
 from memory.services.review.contradicting import propose_contradictions
+from memory.services.review.proposals import apply_proposal, merge_proposal, save_proposals
 from memory.upkeep.erasure import run_erasure
 from memory.upkeep.run_people import note_team
 from tests.factories.workflows import make_workflow
@@ -81,6 +88,95 @@ def test_what_runs_wrote_for_a_person_is_erased_unless_others_have_words_in_it(
     assert (receipt.tables[RUN_WRITES], receipt.left[RUN_WRITES]) == (2, 0)
     assert (receipt.kept[TO_DECIDE], receipt.to_decide) == (1, (str(both.pk),))
     assert (planned.tables[RUN_WRITES], planned.to_decide) == (2, receipt.to_decide)
+
+
+def test_value_that_somebody_else_wrote_first_or_too_is_to_be_decided(
+    cast: Cast, runs: dict[str, Run]
+) -> None:
+    alice, bob = cast.alice, cast.people["bob"]
+    write(bob, runs["bob"], "first", "The office is in Rome")
+    write(alice, runs["alice"], "first", "The office is in Rome")
+    write(alice, runs["alice"], "second", "The office closes at six")
+    write(bob, runs["bob"], "second", "The office closes at six")
+    write(alice, runs["alice"], "third", "The office has a garden")
+    services.remember(
+        at_door(bob), namespace="global:app", key="third", value="The office has a garden"
+    )
+
+    receipt = services.erase(at_door(alice), subject=str(alice.user.pk))
+
+    assert list_keys(cast) == {"first", "second", "third"}
+    assert (receipt.tables[RUN_WRITES], len(receipt.to_decide)) == (0, 3)
+
+
+def test_value_that_somebody_approved_for_another_key_is_erased_or_to_be_decided(
+    cast: Cast, runs: dict[str, Run]
+) -> None:
+    alice, bob = cast.alice, cast.people["bob"]
+    write(bob, runs["bob"], "theirs", "Bob drinks tea")
+    for key in ("theirs", "own"):
+        run = replace(in_run(alice), origin=CallOrigin(str(runs["alice"].pk), "node", key))
+        services.remember(
+            run, scope="global", key=key, value="Alice drinks tea", tier=Tier.QUARANTINE
+        )
+    held_ids = [row.pk for row in list_entries(cast) if row.tier == Tier.QUARANTINE]
+    for held_id in held_ids:
+        services.move(at_door(bob), move="approve", entry_ids=[held_id])
+
+    receipt = services.erase(at_door(alice), subject=str(alice.user.pk))
+
+    assert list_keys(cast) == {"theirs"}
+    assert len(receipt.to_decide) == 1
+    assert set(receipt.left.values()) == {0}
+
+
+@pytest.mark.parametrize(("edited", "keys"), [(False, set()), (True, {"learned"})])
+def test_value_that_somebody_accepted_from_a_run_is_erased_or_to_be_decided(
+    cast: Cast, runs: dict[str, Run], edited: bool, keys: set[str]
+) -> None:
+    alice, bob = cast.alice, cast.people["bob"]
+    proposal = propose_entry(alice, runs["alice"], "learned", "Alice drinks tea")
+    value = {"value": "Alice drinks black tea"} if edited else {}
+    apply_proposal(at_door(bob), proposal_id=proposal.pk, **value)
+
+    receipt = services.erase(at_door(alice), subject=str(alice.user.pk))
+
+    assert list_keys(cast) == keys
+    assert (receipt.tables[RUN_WRITES], len(receipt.to_decide)) == (1 - len(keys), len(keys))
+
+
+def test_value_into_which_somebody_merged_that_of_a_run_is_to_be_decided(
+    cast: Cast, runs: dict[str, Run]
+) -> None:
+    alice, bob = cast.alice, cast.people["bob"]
+    write(bob, runs["bob"], "theirs", "Bob drinks tea")
+    write(bob, runs["bob"], "other", "Bob drinks coffee")
+    proposal = propose_entry(alice, runs["alice"], "learned", "Alice drinks tea")
+    value = "Alice and Bob drink tea"
+    merge_proposal(at_door(bob), proposal_id=proposal.pk, into="theirs", value=value)
+
+    receipt = services.erase(at_door(alice), subject=str(alice.user.pk))
+
+    assert list_keys(cast) == {"theirs", "other"}
+    assert len(receipt.to_decide) == 1
+
+
+def list_entries(cast: Cast) -> list[Entry]:
+    with tenant([cast.team_a.pk]):
+        return list(Entry.objects.unscoped().filter(namespace__text="global:app").order_by("key"))
+
+
+def propose_entry(person: Person, run: Run, key: str, value: str) -> Proposal:
+    """Let a run propose an entry, which waits for a review."""
+    caller = replace(in_run(person), origin=CallOrigin(str(run.pk), "node", key))
+    draft = StoreParams("global:app", key, value=value)
+    addition = propose_addition(draft, lambda: str(uuid7()), author="curation")
+    with open_namespace(caller, "write", "memory.proposed", namespace="global:app") as access:
+        note_writer(caller, "global:app")
+        learning = LearningRule(review=ReviewMode.ALL)
+        save_proposals(access, [addition], run_id=str(run.pk), learning=learning)
+    with tenant([person.team.pk]):
+        return Proposal.objects.unscoped().get(run_id=str(run.pk))
 
 
 CITED = {"answer": "Alice has diabetes", "sources": ["https://x.example"]}
