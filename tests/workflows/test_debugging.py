@@ -190,6 +190,46 @@ def test_viewer_runs_what_is_published_without_pins_and_pins_nothing(
         assert run.mocks is None
 
 
+@pytest.mark.parametrize(
+    "debug",
+    [
+        {"only": ["end"], "values": {"start": {"text": "made up"}}},
+        {"until": ["end"]},
+        {"only": ["end"]},
+        {"values": {"start": {"text": "made up"}}},
+        {"from": ["end"], "reuse": "00000000-0000-4000-8000-000000000000"},
+    ],
+)
+@pytest.mark.parametrize("address", ["try", "say"])
+def test_viewer_enters_no_results_of_nodes_on_a_page(
+    cast: Cast, workflow: Workflow, debug: dict[str, Any], address: str
+) -> None:
+    make_version(cast.alice, workflow)
+    url = reverse(f"workflows:{address}", args=[workflow.pk])
+    form = {"input-text": "hi", "query": "hi", "debug": json.dumps(debug)}
+
+    assert cast.vic.client.post(url, form).status_code == 403
+    with tenant([workflow.team_id]):
+        assert not Run.objects.unscoped().exists()
+
+
+def test_viewer_edits_no_step_of_a_paused_run(cast: Cast, workflow: Workflow) -> None:
+    version = make_version(cast.alice, workflow)
+    runs = {
+        person: done(
+            person, workflow, ("start",), status="paused", version=version, debug={}, pause={}
+        )
+        for person in (cast.vic, cast.bob)
+    }
+
+    def edit(person: Person) -> int:
+        body = {"outputs": {"text": "made up"}}
+        path = f"/api/v1/runs/{runs[person].pk}/steps/start"
+        return person.client.patch(path, body, content_type=JSON).status_code
+
+    assert (edit(cast.vic), edit(cast.bob)) == (403, 200)
+
+
 def test_pin_is_the_teams_and_changes_by_editors(api: KeyClient, workflow: Workflow) -> None:
     place = f"/api/v1/workflows/{workflow.pk}/pins"
 

@@ -46,6 +46,11 @@ class RunOptions:
     pins: bool = False
     values: Values = field(default_factory=dict)
 
+    @property
+    def replaces_results(self) -> bool:
+        """Return whether nodes get values that this run doesn't compute."""
+        return bool(self.values) or self.reuse is not None or not self.part.is_whole
+
     def dump(self, **additional: Json) -> dict[str, Json]:
         """Return the value for ``Run.debug``, which ``execution.debugging.run_options.DebugOptions`` reads."""
         part = (

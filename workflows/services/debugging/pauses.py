@@ -54,9 +54,11 @@ def resume_run(
 def edit_step(principal: Principal, run: Run, *, node: str, outputs: Mapping[str, Json]) -> Step:
     """Replace the outputs of a finished node for the rest of this run.
 
-    Raises RunNotPaused, or InvalidValue for an unfinished node or an output of another type than the declared one.
+    Raises RunNotPaused, or InvalidValue for an unfinished node or an output of another type than the declared one, and
+    NotAllowed for who may not start a run with such outputs either.
     """
     permissions.check_cancel(principal, run)
+    permissions.check_start_draft(principal, run.workflow)
     with tenant([run.team_id]):
         locked = _lock_paused(run)
         step = (

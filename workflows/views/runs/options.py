@@ -34,8 +34,13 @@ def start_run_from_form(
     files: Sequence[Json] = (),
     default_options: RunOptions | None = None,
 ) -> Run:
-    """Start a run of the document that the page runs, with the options, conversation, person and group of the form."""
+    """Start a run of the document that the page runs, with the options, conversation, person and group of the form.
+
+    Who may run only what is published may pause such a run, but neither leave nodes out nor enter results for them.
+    """
     options = read_options(request.POST, pins=permissions.may_edit(principal, workflow))
+    if options is not None and options.replaces_results:
+        permissions.check_start_draft(principal, workflow)
     version = choose_version(principal, workflow)
     if version == "draft" and (options or default_options or RunOptions()).part.is_whole:
         check_finished(workflow, document)

@@ -78,7 +78,8 @@ def build_step_context(
         "is_same": previous_step is not None and previous_step.outputs == step.outputs,
         "can_edit_step": run.status == "paused"
         and not step.rounds
-        and permissions.may_cancel(principal, run),
+        and permissions.may_cancel(principal, run)
+        and permissions.may_start_draft(principal, run.workflow),
         "typed_outputs": format_json(step.outputs),
     }
 
