@@ -2,6 +2,7 @@
 
 Such a call has a signed mark with the start above the caller and the number of such calls in a row. The run that it starts
 counts below that start, as a sub-workflow does: with its depth, its number, and the steps of all runs below the start.
+Test cases are no runs: a run starts none of them that way, and what a case calls is counted with the case.
 Of another team's runs only those of that team are counted together. What the call spends can't be told to the caller, so a
 caller with a limit of tokens or money starts nothing that way.
 """
@@ -69,6 +70,17 @@ async def mark_calls(claim: Claim, spending: Spending) -> AsyncIterator[None]:
 def build_delivery_mark(run: Run) -> str:
     """Return the mark of a message about an ended run, which may start another run. Runs in the run's tenant."""
     return CallMark(find_counted_start(run.pk, run.called_by_start), run.calls_above).sign()
+
+
+def build_case_mark(result_id: UUID) -> Callable[[], str]:
+    """Return the function that builds the mark of the calls of a test case, which counts as a start."""
+    return CallMark(str(result_id)).sign
+
+
+def check_not_called() -> None:
+    """Raise CallNotAllowed if a run calls this installation to start what isn't counted with its start."""
+    if (text := get_received_mark()) and CallMark.read(text) is not None:
+        raise CallNotAllowed(_("A run can't start test cases by calling this installation."))
 
 
 def note_call(run: Run) -> None:

@@ -1,5 +1,6 @@
 """A run that calls this installation begins another one, which is counted with the start above the caller."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,9 +20,13 @@ from workflows.engine.sub_workflows.spending import Spending, leave_for_call
 from workflows.engine.sub_workflows.spending_limits import SpendingLimits
 from workflows.errors import CallNotAllowed
 from workflows.execution.called_runs import CallMark, build_call_mark, build_delivery_mark
+from workflows.execution.evaluation.running import run_next_case
 from workflows.execution.ports.runs_below import build_reservation
 from workflows.execution.worker import Worker
-from workflows.models import Run, Workflow
+from workflows.models import EvaluationResult, Run, Workflow
+from workflows.services.data_sets.cases import add_cases, make_case
+from workflows.services.data_sets.data_sets import save_data_set
+from workflows.services.data_sets.evaluations import EvaluationRequest, start_evaluation
 from workflows.services.runs.runs import start_run
 
 
@@ -106,6 +111,39 @@ def test_request_of_a_run_in_a_worker_has_its_mark(
 
     ((_method, _path, headers, _body),) = site.seen
     assert CallMark.read(headers[HEADER.lower()]) == CallMark(str(run.pk))
+
+
+def test_run_starts_no_test_cases_by_calling_this_installation(
+    cast: Cast, outer: Run, middle: Workflow
+) -> None:
+    data_set = save_data_set(cast.alice.principal, team_id=outer.team_id, name="Greetings")
+    add_cases(cast.alice.principal, data_set, [make_case(inputs={"text": "hi"})])
+    start = partial(start_evaluation, cast.alice.principal, data_set, middle, EvaluationRequest())
+
+    with net.receive_mark(build_mark(outer)), pytest.raises(CallNotAllowed, match="test cases"):
+        start()
+
+    assert start().summary["0"]["cases"] == 1
+
+
+def test_request_of_a_test_case_is_marked_with_the_case(
+    cast: Cast, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.REDIS_URL = ""
+    allowed = net.parse_allowed(["127.0.0.1:*"])
+    monkeypatch.setattr("config.net.clients._load_allow_list", lambda: allowed)
+    data_set = save_data_set(cast.alice.principal, team_id=cast.team_a.pk, name="Calls")
+    add_cases(cast.alice.principal, data_set, [make_case(inputs={"text": "hi"})])
+    site = Site(pages={"/": page(b"ok")})
+    with serving(serve(site)):
+        workflow = make_workflow(cast.alice, "Calls", CALLS.replace("URL", site.url("/")))
+        evaluation = start_evaluation(cast.alice.principal, data_set, workflow, EvaluationRequest())
+        assert run_next_case(cast.team_a.pk, evaluation.pk)
+
+    ((_method, _path, headers, _body),) = site.seen
+    with tenant([cast.team_a.pk]):
+        result = EvaluationResult.objects.unscoped().get(evaluation=evaluation)
+    assert CallMark.read(headers[HEADER.lower()]) == CallMark(str(result.pk))
 
 
 def test_mark_of_nobody_here_is_no_mark(cast: Cast, outer: Run, middle: Workflow) -> None:

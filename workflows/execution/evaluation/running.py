@@ -21,12 +21,14 @@ from accounts.models import Team
 from accounts.principals import RunPrincipal, load_run_principal
 from accounts.request_transaction import without_connection
 from accounts.tenancy import tenant
+from config.net import mark_own_calls
 from config.redaction import Redactor
 from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Document, Json
 from workflows.engine.ports import ModelPort, Usage
 from workflows.engine.testing.cases import Case, CaseResult, Facts, read_case
 from workflows.engine.testing.scoring import SCORERS, Score, score_checks, take_lower
+from workflows.execution.called_runs import build_case_mark
 from workflows.execution.evaluation.case_runner import (
     CaseRunner,
     describe_result,
@@ -117,6 +119,7 @@ def _run(row: EvaluationResult) -> Outcome:
         prepared = _prepare(row)  # in this thread, whose connection it is
         with (
             run_for(row.team_id, row.evaluation.workflow_id),
+            mark_own_calls(build_case_mark(row.pk)),
             without_connection(is_required=False),
         ):
             return asyncio.run(asyncio.wait_for(_run_and_score(row, prepared), CASE_SECONDS))

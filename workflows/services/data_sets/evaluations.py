@@ -14,6 +14,7 @@ from accounts.principals import get_key_id
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.errors import InvalidValue
+from workflows.execution.called_runs import check_not_called
 from workflows.execution.evaluation.summary import summarize
 from workflows.llm.config import OFFLINE, normalize_name
 from workflows.models import (
@@ -85,8 +86,9 @@ def queue_evaluation(
 ) -> list[EvaluationResult]:
     """Create an evaluation of these cases, and return their unfinished results. The caller has checked permissions.
 
-    Raises InvalidValue for a request that can't be met.
+    Raises InvalidValue for a request that can't be met, and CallNotAllowed for a call of this installation by a run.
     """
+    check_not_called()
     _check_request(request)
     judge = _choose_judge(data_set.team_id, request) if request.scorer == Scorer.JUDGE else {}
     with tenant([data_set.team_id]):
