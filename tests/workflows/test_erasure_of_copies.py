@@ -14,7 +14,7 @@ from tests.factories.workflows import make_journal, make_run, make_workflow
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast
 from tests.support.markup import markup_of
-from workflows.models import Comment, DataCase, Pin, Run, RunWait, Workflow
+from workflows.models import Comment, DataCase, IdempotencyKey, Pin, Run, RunWait, Workflow
 from workflows.services.erasure import count_kept, erase_person
 
 
@@ -114,6 +114,26 @@ def test_test_made_from_a_run_is_erased_with_the_person(
     assert counts["workflows_datacase"] == 2
     with tenant([team_id]):
         assert [case.name for case in DataCase.objects.unscoped()] == ["made up"]
+
+
+def test_stored_answer_with_results_of_a_persons_test_is_erased_with_the_person(
+    cast: Cast, workflow: Workflow, run: Run
+) -> None:
+    client, team_id = cast.alice.client, cast.team_a.pk
+    place = f"/api/v1/workflows/{workflow.pk}/tests"
+    made = client.get(f"/api/v1/runs/{run.pk}/case").json()
+    own = client.post(place, made, content_type=JSON).json()["id"]
+    spec = {**made["case"], "name": "made up"}
+    other = client.post(place, {"case": spec}, content_type=JSON).json()["id"]
+    for case in (own, other):
+        body, headers = {"cases": [case]}, {"Idempotency-Key": case}
+        client.post(f"{place}/run", body, content_type=JSON, headers=headers)
+
+    counts = erase(team_id)
+
+    with tenant([team_id]):
+        assert list(IdempotencyKey.objects.unscoped().values_list("key", flat=True)) == [other]
+    assert counts["workflows_idempotencykey"] == 1
 
 
 def test_run_of_another_workflow_is_no_source(cast: Cast, workflow: Workflow, run: Run) -> None:

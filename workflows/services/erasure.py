@@ -1,5 +1,6 @@
 """Erase and export the workflow data of a person: conversations, tasks, files, and runs for that person."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -12,6 +13,7 @@ from django.db.models import F, Model, Q, QuerySet
 from accounts.tenancy import TenantModel
 from workflows.engine.answerers import MEMBER
 from workflows.errors import StillRunning
+from workflows.execution.idempotency_keys import get_expiry
 from workflows.execution.usage.counting import count_team
 from workflows.files.removal import remove_files
 from workflows.models import (
@@ -19,6 +21,7 @@ from workflows.models import (
     Conversation,
     DataCase,
     DryRunChange,
+    EvaluationResult,
     Feedback,
     IdempotencyKey,
     Message,
@@ -37,6 +40,7 @@ from workflows.models import (
 from workflows.models.run import RunStatus
 
 
+_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # A worker may hold a run with one of these statuses, so that nobody erases it.
 UNDER_WAY: Final = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
 
@@ -143,7 +147,20 @@ def _select_messages(person: _Person) -> QuerySet[Any]:
 
 def _select_stored_replies(person: _Person) -> QuerySet[Any]:
     ids = (person.select(model).values("pk") for model in (Run, Task))
-    return person.select(IdempotencyKey, reduce(or_, (Q(object_id__in=pks) for pks in ids)))
+    about_cases = Q(pk__in=_list_replies_about_cases(person))
+    return person.select(
+        IdempotencyKey, reduce(or_, (Q(object_id__in=pks) for pks in ids)) | about_cases
+    )
+
+
+def _list_replies_about_cases(person: _Person) -> list[UUID]:
+    """Return the ids of stored answers that have results of the person's cases: such an answer is a list of several."""
+    results = EvaluationResult._base_manager.filter(
+        case__in=person.select(DataCase), evaluation__created_at__gte=get_expiry()
+    )
+    ids = {str(pk) for pk in results.values_list("pk", flat=True)}
+    rows = person.select(IdempotencyKey, Q(object_id=None)).values_list("pk", "body") if ids else ()
+    return [pk for pk, body in rows if not ids.isdisjoint(_ID.findall(body))]
 
 
 def _select_feedback(person: _Person) -> QuerySet[Any]:
