@@ -15,6 +15,7 @@ from config.redaction import Redactor, list_forms
 from workflows.engine.language.document import Json
 from workflows.tools.secret_base85 import find_base85_spans, list_base85_forms
 from workflows.tools.secret_encodings import Room, TooMuchUnpacked, decode, iter_encoded_blocks
+from workflows.tools.secret_numbers import NumberFinder
 from workflows.tools.secret_spellings import SpellingFinder
 from workflows.tools.value_texts import TextKind, ValueText, iter_texts, rebuild
 
@@ -40,6 +41,7 @@ class SecretFinder:
         self._forms = sorted(forms)
         self._spellings = SpellingFinder(long_enough)
         self._base85_forms = list_base85_forms(self._decoded)
+        self._numbers = NumberFinder(self._decoded)
 
     def __bool__(self) -> bool:
         return bool(self._forms)
@@ -47,13 +49,16 @@ class SecretFinder:
     def is_in(self, value: Json) -> bool:
         """Return whether a string of the value, or the name of a field, has a secret."""
         texts = list(iter_texts(value))
-        return any(self._is_in_text(each.text) for each in texts) or bool(self._find_split(texts))
+        if self._find_split(texts):
+            return True
+        return any(self._is_in_text(each.text) for each in texts if each.kind != TextKind.NUMBER)
 
     def replace(self, text: str, mask: str) -> str:
         """Return the text with the mask in place of each secret, or of the word that says it."""
         text = Redactor(dict.fromkeys(self._forms, mask)).redact_text(text)
         text = _replace_spans(text, self._spellings.find_spans(text), mask)
         text = _replace_spans(text, find_base85_spans(text, self._base85_forms), mask)
+        text = _replace_spans(text, self._numbers.find_spans(text), mask)
         room = Room(len(text) * UNPACKED_PER_LETTER)
         text = _WORD.sub(
             lambda match: mask if self._says(match.group(), room) else match.group(), text
@@ -66,14 +71,19 @@ class SecretFinder:
         texts = list(iter_texts(value))
         masked = self._find_split(texts)
         cleaned = (
-            mask if number in masked else self.replace(each.text, mask)
+            mask if number in masked else self._replace_in_text(each, mask)
             for number, each in enumerate(texts)
         )
         return rebuild(value, cleaned)
 
+    def _replace_in_text(self, text: ValueText, mask: str) -> str:
+        return text.text if text.kind == TextKind.NUMBER else self.replace(text.text, mask)
+
     def _find_split(self, texts: Sequence[ValueText]) -> set[int]:
-        """Return the numbers of the strings that spell a secret together, with the names of fields between them or without."""
-        masked = set[int]()
+        """Return the positions of the strings that spell a secret together, with the names of fields between them or
+        without, and of the numbers that say one.
+        """
+        masked = self._numbers.find(texts)
         for kinds in ({TextKind.STRING}, {TextKind.STRING, TextKind.NAME}):
             numbers = [number for number, each in enumerate(texts) if each.kind in kinds]
             strings = [texts[number].text for number in numbers]
@@ -94,6 +104,8 @@ class SecretFinder:
         if any(form in text for form in self._forms):
             return True
         if self._spellings.is_in(text) or any(form in text for form in self._base85_forms):
+            return True
+        if self._numbers.is_in(text):
             return True
         room = Room(len(text) * UNPACKED_PER_LETTER)
         if any(self._says(match.group(), room) for match in _WORD.finditer(text)):

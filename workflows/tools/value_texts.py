@@ -15,6 +15,7 @@ class TextKind(StrEnum):
     STRING = "string"
     NAME = "name"  # of a field
     BYTES = "bytes"  # the numbers of a list, as programs write bytes
+    NUMBER = "number"  # any other one
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,12 @@ def iter_texts(value: Json) -> Iterator[ValueText]:
     elif isinstance(value, list | tuple):
         for item in value:
             yield from iter_texts(item)
+    elif _is_number(value):
+        yield ValueText(_write(value), TextKind.NUMBER)
 
 
 def rebuild(value: Json, texts: Iterator[str]) -> Json:
-    """Return the value with these texts, one for each of ``iter_texts``. A list of numbers with another text becomes it."""
+    """Return the value with these texts, one for each of ``iter_texts``. What is no text and gets another one becomes it."""
     if isinstance(value, str):
         return next(texts)
     if isinstance(value, dict):
@@ -48,6 +51,9 @@ def rebuild(value: Json, texts: Iterator[str]) -> Json:
         return value if text == _join(value) else text
     if isinstance(value, list | tuple):
         return [rebuild(item, texts) for item in value]
+    if _is_number(value):
+        text = next(texts)
+        return value if text == _write(value) else text
     return value
 
 
@@ -55,6 +61,15 @@ def _is_list_of_bytes(value: Json) -> TypeGuard[list[int]]:
     if not isinstance(value, list | tuple) or len(value) < MIN_BYTES:
         return False
     return all(type(item) is int for item in value)
+
+
+def _is_number(value: Json) -> TypeGuard[int | float]:
+    return type(value) in (int, float)
+
+
+def _write(number: float) -> str:
+    """Return the digits of a number, without an exponent."""
+    return str(number) if isinstance(number, int) else f"{number:f}".rstrip("0").rstrip(".")
 
 
 def _join(numbers: list[int]) -> str:

@@ -31,6 +31,12 @@ def wrap(text: str, line_break: str = "\n") -> str:
     return line_break.join(text[start : start + WIDTH] for start in range(0, len(text), WIDTH))
 
 
+def dump(content: bytes) -> str:
+    """Return the content as ``xxd`` shows it, without the letters beside it."""
+    lines = (content[start : start + 16] for start in range(0, len(content), 16))
+    return "\n".join(f"{16 * number:08x}: {line.hex(' ', 2)}" for number, line in enumerate(lines))
+
+
 ENCODINGS: dict[str, Callable[[str], str]] = {
     "plain": str,
     "percent": lambda text: quote(text, safe=""),
@@ -111,5 +117,16 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
     "base85 of user and secret": lambda text: base64.b85encode(f"user:{text}".encode()).decode(),
     "base85 in JSON": lambda text: json.dumps(base64.a85encode(text.encode()).decode()),
     "raw deflate in base64": lambda text: encode64(deflate(text.encode())),
+    "calls with its bytes": lambda text: "+".join(f"CHAR({byte})" for byte in text.encode()),
+    "an array of its bytes": lambda text: json.dumps(dict(enumerate(text.encode()))),
+    "an array of its bytes on many lines": lambda text: json.dumps(dict(enumerate(text.encode())), indent=2),
+    "its bytes as fractions": lambda text: json.dumps([float(byte) for byte in text.encode()]),
+    "its bytes in quotes": lambda text: json.dumps([str(byte) for byte in text.encode()]),
+    "octal numbers": lambda text: " ".join(f"{byte:03o}" for byte in text.encode()),
+    "octal numbers of Python": lambda text: ", ".join(map(oct, text.encode())),
+    "hexadecimal in pairs of bytes": lambda text: text.encode().hex(" ", 2),
+    "hexadecimal with dashes": lambda text: text.encode().hex("-", -4),
+    "hexadecimal as a dump": lambda text: dump(text.encode()),
+    "its bits in groups": lambda text: " ".join(f"{byte:08b}" for byte in text.encode()),
     "base64 of wrapped base64": lambda text: encode64(wrap(encode64(text.encode())).encode()),
 }  # fmt: skip

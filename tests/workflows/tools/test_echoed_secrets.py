@@ -51,6 +51,10 @@ SPLIT: dict[str, tuple[Any, Any]] = {
     "a list": (["x", SECRET[:9], SECRET[9:], "y"], ["x", REDACTED, REDACTED, "y"]),
     "its letters": ({"a": list(SECRET)}, {"a": [REDACTED if letter.isalnum() else letter for letter in SECRET]}),
     "its bytes": ({"type": "Buffer", "data": list(SECRET.encode())}, {"type": "Buffer", "data": REDACTED}),
+    "an array": ({"a": 7, "b": {str(index): byte for index, byte in enumerate(SECRET.encode())}}, {
+        "a": 7, "b": {str(index): REDACTED for index in range(len(SECRET.encode()))}}),
+    "short lists": ([list(SECRET.encode()[:4]), list(SECRET.encode()[4:9]), list(SECRET.encode()[9:])], [
+        [REDACTED] * 4, [REDACTED] * 5, REDACTED]),
     "nothing": ({"a": [1, 2, 3, 4, 5, 6], "b": "s3cr", "c": None}, {"a": [1, 2, 3, 4, 5, 6], "b": "s3cr", "c": None}),
 }  # fmt: skip
 
@@ -67,6 +71,17 @@ def test_secret_that_several_values_say_is_removed_from_each(name: str) -> None:
     else:
         assert list(result.data) == [cleaned]
     assert SecretFinder([SECRET]).is_in(value) == (name != "nothing")
+
+
+@for_each("number", [482910337712, 482910337712.0, 1_482_910_337_712, 2**200])
+def test_secret_of_digits_is_removed_where_it_is_a_number(number: float) -> None:
+    clean, is_secret = build_cleaner("482910337712", Security("bearer")), number != 2**200
+    value = {"key": number, "n": [1, 2.5, True, None]}
+
+    result = clean_result(ToolResult("", data=(value,)), clean)
+
+    assert list(result.data) == [{**value, "key": REDACTED if is_secret else number}]
+    assert SecretFinder(["482910337712"]).is_in(value) == is_secret
 
 
 def test_secret_in_two_strings_of_a_text_is_removed_from_both() -> None:
