@@ -108,8 +108,10 @@ def call(connection: ToolConnection, name: str = "add", **arguments: Any) -> Too
     return async_to_sync(connections.call_connection_tool)(target, tool, arguments, "key")
 
 
-def refuse(status: int, error: str = "") -> Callable[[], Any]:
+def refuse(status: int, error: str = "", description: str = "") -> Callable[[], Any]:
     """Return what a server answers instead."""
     from starlette.responses import JSONResponse
 
-    return lambda: JSONResponse({"error": error} if error else {}, status_code=status)
+    fields = {"error": error, "error_description": description}
+    content = {name: text for name, text in fields.items() if text}
+    return lambda: JSONResponse(content, status_code=status)

@@ -1,13 +1,16 @@
 """Tokens that have expired or that a server refuses are renewed once, whoever needs them at the same time."""
 
 import asyncio
+import base64
 import datetime as dt
+from collections.abc import Callable
 
 import pytest
 from asgiref.sync import async_to_sync
 from django.utils import timezone
 
 from accounts.tenancy import tenant
+from config.encryption.crypto import encrypt
 from tests.workflows.tools.signed_in.conftest import (
     call,
     change_sign_in,
@@ -23,7 +26,9 @@ from workflows.models import SignInStatus, ToolSignIn
 from workflows.services import tools
 from workflows.tools.challenges import SignInEnded
 from workflows.tools.connections import find_sign_in
+from workflows.tools.echoed_secrets import REDACTED
 from workflows.tools.mcp.sign_in import tokens
+from workflows.tools.secret_finder import SecretFinder
 from workflows.tools.signed_in import renewal
 from workflows.tools.signed_in.renewal import find_token
 from workflows.tools.threads import run_in_thread as run_in_web_thread
@@ -101,6 +106,24 @@ def test_refused_renewal_asks_a_person_to_sign_in_again(cast, signed_in, server)
 
     sign_in(cast.ada, reload(signed_in), server)
     assert call(signed_in, a=1, b=2).text == "3"
+
+
+@pytest.mark.parametrize("encode", [str, lambda text: base64.b64encode(text.encode()).decode()])
+def test_refusal_that_repeats_the_request_is_told_without_its_secrets(
+    signed_in, server, encode: Callable[[str], str]
+):
+    change_sign_in(signed_in, client_secret=encrypt("secret-of-the-client-42"))
+    _access_token, refresh_token = read_tokens(signed_in)
+    expire(signed_in)
+    told = encode(f"token={refresh_token}&client_secret=secret-of-the-client-42")
+    server.on_request["/token"] = refuse(400, "invalid_grant", f"No: {told}")
+
+    with pytest.raises(SignInEnded, match="invalid_grant: No: ") as failure:
+        call(signed_in, a=1, b=2)
+
+    for text in (str(failure.value), reload(signed_in).sign_in.error):
+        assert REDACTED in text
+        assert not SecretFinder([refresh_token, "secret-of-the-client-42"]).is_in(text)
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,12 @@ from mcp.shared.auth import OAuthClientMetadata
 
 from workflows.engine.errors import ToolFailed
 from workflows.tools.challenges import SignInEnded
+from workflows.tools.echoed_secrets import Cleaner
 from workflows.tools.mcp.sign_in.clients import Client, load_client
 from workflows.tools.mcp.sign_in.discovery import AuthorizationServer
 from workflows.tools.mcp.sign_in.exchanges import Exchanges, Response, open_exchanges
 from workflows.tools.operations import clean_text
+from workflows.tools.secret_finder import SecretFinder
 from workflows.tools.signed_in.tokens import Grant, Tokens
 
 
@@ -24,6 +26,8 @@ from workflows.tools.signed_in.tokens import Grant, Tokens
 _ENDED: Final = frozenset(
     {"invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope", "invalid_target"}
 )
+# Of a request, these are nobody's but the server's.
+_SECRET_VALUES: Final = ("refresh_token", "code", "code_verifier")
 MAX_TOKEN: Final = 32 * 1024  # characters; some servers put a whole document into one
 _NO_STORAGE: Final[Any] = None
 MAX_LIFE_SECONDS: Final = 365 * 24 * 3600
@@ -67,7 +71,7 @@ async def exchange_code(
         "code_verifier": code_verifier,
     }
     response = await _ask(exchanges, server, client, values)
-    return await _read_tokens(response, scope=server.scope)
+    return await _read_tokens(response, _build_cleaner(client, values), scope=server.scope)
 
 
 async def renew(grant: Grant) -> Tokens:
@@ -77,7 +81,10 @@ async def renew(grant: Grant) -> Tokens:
     values = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token}
     async with open_exchanges(grant.url) as exchanges:
         response = await _ask(exchanges, server, client, values)
-        return await _read_tokens(response, scope=grant.scope, refresh_token=grant.refresh_token)
+        clean = _build_cleaner(client, values)
+        return await _read_tokens(
+            response, clean, scope=grant.scope, refresh_token=grant.refresh_token
+        )
 
 
 async def revoke(grant: Grant) -> bool:
@@ -126,10 +133,18 @@ async def _send_form(
     )
 
 
-async def _read_tokens(response: Response, *, scope: str, refresh_token: str = "") -> Tokens:
+def _build_cleaner(client: Client, values: Mapping[str, str]) -> Cleaner:
+    """Return what removes the secrets of a request from its refusal, which people and models are told."""
+    secrets = (values.get(name) for name in _SECRET_VALUES)
+    return Cleaner(SecretFinder(filter(None, (client.client_secret, *secrets))))
+
+
+async def _read_tokens(
+    response: Response, clean: Cleaner, *, scope: str, refresh_token: str = ""
+) -> Tokens:
     """Return the tokens of a response. What it leaves out stays as it was."""
     if response.status_code not in (200, 201):
-        raise _read_refusal(response)
+        raise _read_refusal(response, clean)
     try:
         answer = await handle_token_response_scopes(response)
     except OAuthTokenError:
@@ -152,7 +167,7 @@ def _read_expiry(seconds: int | None) -> datetime | None:
     return timezone.now() + timedelta(seconds=min(max(seconds, 0), MAX_LIFE_SECONDS))
 
 
-def _read_refusal(response: Response) -> ToolFailed:
+def _read_refusal(response: Response, clean: Cleaner) -> ToolFailed:
     """Return why there are no tokens (RFC 6749, section 5.2)."""
     status = response.status_code
     try:
@@ -161,7 +176,8 @@ def _read_refusal(response: Response) -> ToolFailed:
         body = None
     error = body.get("error") if isinstance(body, dict) else None
     if isinstance(error, str) and error in _ENDED:
-        description = clean_text(body.get("error_description"), 300)
+        description = body.get("error_description")
+        description = clean_text(clean(description) if isinstance(description, str) else "", 300)
         return SignInEnded(": ".join(part for part in (error, description) if part))
     message = f"The authorization server answered with the status {status}"
     return ToolFailed(message, retryable=status == 429 or status >= 500)
