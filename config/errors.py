@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import structlog
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
+from django.db import DataError
 from django.http import (
     HttpRequest,
     HttpResponse,
@@ -44,8 +45,11 @@ DATABASE_AWAY = _(
 )
 SERVER_ERROR = _("Something went wrong on the server.")
 SIGN_IN_REQUIRED = _("Sign in, or send a valid API key: Authorization: Bearer …")
+MALFORMED = _("The request is malformed.")
 BODY_TOO_LARGE = _("The request's body is too large.")
 TOO_MANY_REQUESTS = _("Too many requests. Wait as long as Retry-After says, then go on.")
+# What the database says of a NUL character, which it can't store, in the field of a form.
+_NUL = "NUL (0x00)"
 # Names that the views give to a body or a query; clients don't know them.
 _VIEW_PARAMETERS = frozenset({"body", "params"})
 
@@ -208,6 +212,8 @@ class DomainErrorMiddleware(MiddlewareMixin):
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if isinstance(error, RequestDataTooBig):
             return self._build_page(request, 413, str(BODY_TOO_LARGE), error)
+        if isinstance(error, DataError) and _NUL in str(error):
+            return self._build_page(request, 400, str(MALFORMED), error)
         status = find_status(error)
         if status is None or (status >= 500 and status != 503):
             return None

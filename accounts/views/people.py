@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.utils import translation
@@ -104,7 +104,7 @@ def switch_team(request: HttpRequest) -> HttpResponse:
     target = request.POST.get("next", "/")
     if not url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}):
         target = "/"
-    return redirect(target)
+    return HttpResponseRedirect(target)
 
 
 def _get_post_data(request: HttpRequest) -> QueryDict | None:

@@ -25,6 +25,17 @@ class NotStrictJson(ValueError):
     retryable = False
 
 
+class StrictDecoder(json.JSONDecoder):
+    """Decodes JSON as ``loads`` does, for ``forms.JSONField``."""
+
+    def decode(self, s: str, _w: Any = None) -> Any:
+        """Raise ``JSONDecodeError``, the only error that the field expects."""
+        try:
+            return loads(s)
+        except NotStrictJson as error:
+            raise json.JSONDecodeError(str(error), "", 0) from error
+
+
 def read_body(request: HttpRequest) -> bytes:
     """Return the raw body where JSON is expected, or text that isn't JSON if a middleware has read the body as a form."""
     try:

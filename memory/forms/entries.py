@@ -1,11 +1,11 @@
 """The form of an entry's page."""
 
-import json
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from config.http import strict_json
 from memory.core.records import Json
 from memory.logic.text_diff import to_text
 from memory.models import Entry
@@ -23,7 +23,10 @@ class EntryForm(forms.Form):
     )
     kind = forms.ChoiceField(label=_("Format"), choices=[(TEXT, _("Text")), (JSON, _("JSON"))])
     metadata = forms.JSONField(
-        label=_("Metadata"), required=False, widget=forms.Textarea(attrs={"rows": 3})
+        decoder=strict_json.StrictDecoder,
+        label=_("Metadata"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
     )
     category = forms.SlugField(label=_("Category"), max_length=40)
     tier = forms.ChoiceField(label=_("Tier"), choices=TierChoice)
@@ -54,8 +57,8 @@ class EntryForm(forms.Form):
 
     def _parse_json(self, text: str) -> Json:
         try:
-            return json.loads(text)
-        except ValueError:
+            return strict_json.loads(text)
+        except strict_json.NotStrictJson:
             self.add_error("value", _("Invalid JSON."))
             return None
 

@@ -1,12 +1,12 @@
 """Forms of the review pages."""
 
-import json
 from typing import Any, Final
 
 from django import forms
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from config.http import strict_json
 from memory.core.records import Json
 from memory.forms.browsing import FilterForm
 from memory.logic.review.review_rules import ReviewMode
@@ -63,8 +63,8 @@ class ProposalEditForm(forms.Form):
         if not self._as_json:
             return replace_text(self._item.new, text)
         try:
-            return json.loads(text)
-        except ValueError:
+            return strict_json.loads(text)
+        except strict_json.NotStrictJson:
             raise forms.ValidationError(_("Invalid JSON.")) from None
 
 

@@ -102,6 +102,26 @@ def test_request_code_never_asks_for_unscoped_rows():
     assert found == []
 
 
+# Modules that parse what this installation has written itself, or that expect everything of a text.
+MAY_READ_JSON = {
+    "workflows/api/runs.py": "an answer that was stored",
+    "workflows/dify_api/starting.py": "an answer that was stored",
+    "workflows/views/canvas/notes.py": "shows what isn't JSON, or too deep, as text",
+}
+
+
+def test_request_code_reads_json_strictly():
+    """``json.loads`` raises other errors than ``ValueError``, and returns what no database takes."""
+    reading = {
+        path.relative_to(ROOT).as_posix()
+        for path in modules(*APPS)
+        if (is_request_code(path) or "forms" in path.parts)
+        and re.search(r"(?<!\w)json\.loads\(", path.read_text())
+    }
+
+    assert reading == set(MAY_READ_JSON)
+
+
 def test_request_code_has_no_csrf_exemption():
     found = [
         path.relative_to(ROOT).as_posix()

@@ -28,7 +28,7 @@ def parse_filter_text(text: str) -> dict[str, Json]:
 def _parse_json(text: str) -> dict[str, Json]:
     try:
         conditions = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidInput("invalid JSON") from None
     if not isinstance(conditions, dict):
         raise InvalidInput("must be an object")
@@ -66,6 +66,6 @@ def _parse_value(value: str) -> Json:
     """Return the JSON scalar that the string spells, or else the string itself."""
     try:
         parsed: Json = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return value.strip('"')
     return value if isinstance(parsed, dict | list) else parsed

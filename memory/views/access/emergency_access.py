@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
@@ -85,7 +85,7 @@ def acknowledge(request: HttpRequest, access_id: UUID) -> HttpResponse:
     services.acknowledge(build_caller(request), access_id=access_id)
     target = request.POST.get("next", "")
     if url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}):
-        return redirect(target)
+        return HttpResponseRedirect(target)
     return redirect("memory:emergency_access")
 
 

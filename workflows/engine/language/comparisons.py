@@ -169,7 +169,7 @@ def _as_boolean(expected: Json) -> bool:
     if isinstance(expected, str):
         try:
             parsed = json.loads(expected.strip().lower())
-        except ValueError:
+        except (ValueError, RecursionError):
             parsed = None
         if isinstance(parsed, int):
             return bool(parsed)

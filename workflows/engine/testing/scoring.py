@@ -105,7 +105,7 @@ def read_json(value: Json) -> object:
         return value
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         json_object = find_json_object(value)
         return _MISSING if json_object is None else json_object
 

@@ -110,7 +110,7 @@ def read_plan(answer: str, name: str, *, drops_invalid_steps: bool = False) -> W
     """Return the plan of an answer. Raises ValueError with what is wrong with it, for the model to repair."""
     try:
         content = json.loads(_cut_object(answer))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError("The answer is not one JSON object.") from None
     try:
         plan = _Answer.model_validate(content)

@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -210,7 +209,7 @@ def _describe_call(call: ReceivedCall, body: Json) -> dict[str, Json]:
 def choose_answer_type(text: str) -> str:
     """Return the content type of a drawn answer: JSON or plain text, so that no browser runs it."""
     try:
-        json.loads(text)
-    except ValueError:
+        strict_json.loads(text)
+    except strict_json.NotStrictJson:
         return "text/plain; charset=utf-8"
     return "application/json; charset=utf-8"

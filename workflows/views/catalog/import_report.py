@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.errors import NotFound
 from accounts.principals import Principal
+from config.http import strict_json
 from workflows import permissions, selectors
 from workflows.engine.editing import EditRefused
 from workflows.engine.foreign_kinds.placeholders import TRIGGER_PREFIX
@@ -294,7 +295,7 @@ def _find_model(
 
 def _parse_reference(text: str) -> ToolReference:
     try:
-        source, name, provider = map(str, json.loads(text))
+        source, name, provider = map(str, strict_json.loads(text))
     except (ValueError, TypeError) as error:
         raise NotFound from error
     return ToolReference(source, name, provider)  # type: ignore[arg-type]  # compared with those there are

@@ -1,6 +1,5 @@
 """The pages that add, import, change and delete the cases of a data set."""
 
-import json
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +12,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.principals import Principal, get_principal
+from config.http import strict_json
 from workflows import selectors
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.testing.cases import Case, read_case
@@ -144,8 +144,8 @@ def _read_simple_case(request: HttpRequest) -> Case:
     inputs: Any = {}
     if text := read_text(request.POST, "inputs"):
         try:
-            inputs = json.loads(text)
-        except ValueError:
+            inputs = strict_json.loads(text)
+        except strict_json.NotStrictJson:
             raise InvalidValue(_("Inputs: this is not valid JSON."), field="inputs") from None
         if not isinstance(inputs, dict):
             raise InvalidValue(_("Inputs must be a JSON object."), field="inputs")

@@ -68,7 +68,7 @@ def _set(_current: Json, operand: Json, kind: ValueType) -> Json:
     if kind is ValueType.OBJECT and isinstance(operand, str):
         try:
             operand = json.loads(operand)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise OperationInvalid(f"Invalid input value {operand}") from None
     return _check_type(operand, kind)
 

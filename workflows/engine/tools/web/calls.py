@@ -152,7 +152,7 @@ def _hide(text: str, account: Account) -> str:
 def read_json(response: HttpResponse) -> Json:
     try:
         return json.loads(decode_text(response))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise AnswerInvalid("the answer is not JSON") from error
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 from django.utils.translation import gettext as _
 
+from config.http import strict_json
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl.yaml_reading import read_yaml
 from workflows.engine.language.problems import Problem
@@ -124,7 +125,7 @@ def read_expected(text: str) -> Json:
     text = text.strip()
     if text[:1] in ("{", "["):
         try:
-            return json.loads(text)
+            return strict_json.loads(text)
         except ValueError:
             return text
     return text or None
@@ -295,7 +296,7 @@ def _parse_value(text: str, operator: str) -> Json:
     """Parse the value as JSON for operators that compare numbers or lists; other text stays text."""
     if operator in ("=", "≠", "<", ">", "≤", "≥", "in", "not in", "all of"):
         try:
-            return json.loads(text)
+            return strict_json.loads(text)
         except ValueError:
             return text
     return text
@@ -304,7 +305,7 @@ def _parse_value(text: str, operator: str) -> Json:
 def _parse_rest(text: str) -> dict[str, Json]:
     """Return the parts of a turn without fields. The form wrote the text, so that anything else counts as none."""
     try:
-        rest = json.loads(text or "{}")
+        rest = strict_json.loads(text or "{}")
     except ValueError:
         return {}
     return {key: rest[key] for key in REST_OF_TURN if key in rest} if isinstance(rest, dict) else {}
@@ -312,7 +313,7 @@ def _parse_rest(text: str) -> dict[str, Json]:
 
 def _parse_inputs(text: str) -> Json:
     try:
-        return json.loads(text)
+        return strict_json.loads(text)
     except ValueError as error:
         raise ValueError(_("The inputs are not valid JSON: %(why)s") % {"why": error}) from None
 
