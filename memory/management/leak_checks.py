@@ -14,8 +14,9 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, Final, TypeVar
 from unittest.mock import patch
 from uuid import UUID
@@ -112,8 +113,8 @@ class Report:
     statuses: Counter[int] = field(default_factory=Counter)
 
 
-class _RolledBack(Exception):
-    """Ends the check and rolls back its transaction."""
+class _FirstLeak(Exception):
+    """Ends the check, of which nothing more is asked."""
 
 
 def check_leaks(
@@ -132,26 +133,31 @@ def check_leaks(
     then requested first, and only by people who may not read the area.
     """
     report = Report()
-    try:
-        with transaction.atomic(), _run_in_transaction(), override_settings(ALLOWED_HOSTS=["*"]):
-            people = _create_people()
-            ann, ben, cay = people
-            for person in people:
-                _fill_memory(person)
-            report_progress("People and secrets are made.")
-            for person in people if thorough else (ben, cay):
-                if attackers and person.name not in attackers:
-                    continue
-                if person.team == ann.team and stop_at_area in get_host().leak_areas.shared:
-                    continue  # a colleague may read all of it
-                others = [other for other in people if other is not person]
-                victims = others if thorough else [ann]
-                attacker = _Attacker(report, person, others, victims, stop_at_first, stop_at_area)
-                attacker.try_everything(thorough=thorough, in_turn=in_turn)
-                report_progress(f"{person.name} has asked.")
-            raise _RolledBack
-    except _RolledBack:
-        return report
+    with make_people() as people, suppress(_FirstLeak), override_settings(ALLOWED_HOSTS=["*"]):
+        ann, ben, cay = people
+        report_progress("People and secrets are made.")
+        for person in people if thorough else (ben, cay):
+            if attackers and person.name not in attackers:
+                continue
+            if person.team == ann.team and stop_at_area in get_host().leak_areas.shared:
+                continue  # a colleague may read all of it
+            others = [other for other in people if other is not person]
+            victims = others if thorough else [ann]
+            attacker = _Attacker(report, person, others, victims, stop_at_first, stop_at_area)
+            attacker.try_everything(thorough=thorough, in_turn=in_turn)
+            report_progress(f"{person.name} has asked.")
+    return report
+
+
+@contextmanager
+def make_people() -> Iterator[list[Person]]:
+    """Make the three people with their secrets, and roll everything back at the end of the block."""
+    with transaction.atomic(), _run_in_transaction():
+        people = _create_people()
+        for person in people:
+            _fill_memory(person)
+        yield people
+        transaction.set_rollback(True)
 
 
 @contextmanager
@@ -312,6 +318,9 @@ class _Attacker:
     victims: list[Person]
     stop_at_first: bool
     stop_at_area: str = ""
+    # Paths without ids are the same for all owners, and a method that a path doesn't have is refused whatever is sent.
+    requested: set[str] = field(default_factory=set)
+    refused: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def foreign_canaries(self) -> list[Canary]:
@@ -328,7 +337,7 @@ class _Attacker:
         for canary, encoding in find_canaries(output, self.foreign_canaries):
             self.report.leaks.append(Leak(location, self.person.name, canary.owner, encoding))
             if self.stop_at_first and canary.owner.endswith(self._end_of_owner):
-                raise _RolledBack
+                raise _FirstLeak
 
     def try_everything(self, *, thorough: bool, in_turn: bool) -> None:
         """Try nodes, rows and URLs; the URLs first where only a leak of an area counts."""
@@ -367,7 +376,9 @@ class _Attacker:
                 urls = list(_build_urls(path, owner, limit=limit))
                 chosen = _take_turn(urls, turn)
                 for url in chosen if PARAMETER.search(path) else urls:
-                    self._request(client, "get", path, url)
+                    if url not in self.requested:
+                        self.requested.add(url)
+                        self._request(client, "get", path, url)
                 if owner is self.person or not (is_memory_path or thorough):
                     continue
                 for url in chosen:
@@ -375,6 +386,8 @@ class _Attacker:
                         self._request(client, "post", path, url, body)
 
     def _request(self, client: Client, method: str, path: str, url: str, body: Json = None) -> None:
+        if (method, path) in self.refused:
+            return
         options: dict[str, Any] = {} if body is None else {"data": body}
         is_api = path.startswith("api/")
         if is_api and body is not None:
@@ -384,6 +397,8 @@ class _Attacker:
             response = getattr(client, method)(f"/{url}", **options)
             headers = "\n".join(f"{name}: {value}" for name, value in response.items()).encode()
             self.report.statuses[response.status_code] += 1
+            if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+                self.refused.add((method, path))
             if response.status_code >= 500:
                 self.report.failures[f"{method.upper()} {path}"] += 1
             area = "API" if is_api else "pages"
