@@ -48,9 +48,16 @@ ODD_NAMES = {
     "a comma": "a,b",
     "150 characters": "long " * 30,
 }
+ALL_ODD_NAMES = " ".join(name.strip() for name in ODD_NAMES.values())  # one folder has them all
 
 
-@pytest.mark.parametrize("name", ODD_NAMES.values(), ids=ODD_NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(ALL_ODD_NAMES, id="all at once"),
+        *(pytest.param(name, id=id_, marks=pytest.mark.nightly) for id_, name in ODD_NAMES.items()),
+    ],
+)
 def test_services_in_a_folder_with_an_odd_name_are_reached_by_their_addresses(
     home: Path, name: str
 ):

@@ -92,44 +92,32 @@ def test_command_in_the_home_of_another_account_says_what_to_do(
     assert "set MNEMOFLOW_HOME to a folder of your own" in done.stderr
 
 
-def test_command_beside_another_shares_and_leaves_them_running(
-    home: Path, environment: dict[str, str]
-):
+def test_commands_share_take_over_and_end_what_was_left(home: Path, environment: dict[str, str]):
+    """One story in one folder, because the first start there takes the longest."""
+    # One that is killed leaves the services, which don't block the next.
+    with holding(environment) as killed:
+        killed.kill()
+        killed.wait()
+    left = postgres(home).find_process()
+    assert left is not None
+
+    # Those beside each other share them, and none of them ends what the other uses; nor does `down`.
     with holding(environment):
         before = postgres(home).find_process()
         with holding(environment):
             pass
-        between = postgres(home).find_process()
-    after = postgres(home).find_process()
-
-    assert (before == between, before is not None, after) == (True, True, None)
-
-
-def test_command_killed_leaves_nothing_that_blocks_the_next(
-    home: Path, environment: dict[str, str]
-):
-    with holding(environment) as process:
-        process.kill()
-        process.wait()
-    left_running = postgres(home).find_process() is not None
-
-    with holding(environment):
-        pass
-
-    assert (left_running, postgres(home).find_process()) == (True, None)
-
-
-def test_down_ends_left_overs_but_nothing_in_use(home: Path, environment: dict[str, str]):
-    with holding(environment) as process:
         refused = manage(environment, "down")
-        process.kill()
-        process.wait()
-    ended = manage(environment, "down")
+        assert postgres(home).find_process() == before == left
+    assert "In use" in refused.stderr
+    assert postgres(home).find_process() is None
 
-    assert ("In use" in refused.stderr, ended.stdout) == (
-        True,
-        "No embedded services are running.\n",
-    )
+    # What the last one leaves, `down` ends.
+    with holding(environment) as killed:
+        killed.kill()
+        killed.wait()
+    assert postgres(home).find_process() is not None
+    ended = manage(environment, "down")
+    assert ended.stdout == "No embedded services are running.\n"
     assert postgres(home).find_process() is None
 
 

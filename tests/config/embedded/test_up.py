@@ -14,6 +14,7 @@ from config.embedded.postgres import Postgres
 from config.embedded.valkey import Valkey
 from tests.config.embedded.conftest import Up
 from tests.config.embedded.outages import Client, check_outages, end_by_sigterm
+from tests.config.embedded.web_processes import check_two_processes
 
 
 def base(address: str) -> str:
@@ -35,8 +36,8 @@ def find_services(home: Path) -> list[psutil.Process | None]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(500)  # it starts the whole product several times
-def test_up_taken_port_then_killed_then_again_then_outages_then_sigterm(
-    home: Path, up: Callable[..., Up]
+def test_up_taken_port_then_killed_then_two_web_processes_then_outages_then_sigterm(
+    home: Path, environment: dict[str, str], up: Callable[..., Up]
 ):
     """One story, because each start takes seconds: see the sentences on the way."""
     with socket.create_server(("127.0.0.1", 0)) as somebody:
@@ -54,10 +55,11 @@ def test_up_taken_port_then_killed_then_again_then_outages_then_sigterm(
     assert second.process.wait(90) != 0
     assert f"already running here: {base(address)}" in second.output
 
-    # Killed with -9 and started again: soon, with its data, nothing left over in the way.
+    # Killed with -9 and started again: soon, with its data, nothing left over in the way. Now with two web processes.
     left_running = find_services(home)
     first.process.kill()
     first.process.wait()
+    environment["WEB_PROCESSES"] = "2"
     third = up()
     client = Client(third.address())
     assert client.get("/workflows/").status == 200
@@ -66,6 +68,8 @@ def test_up_taken_port_then_killed_then_again_then_outages_then_sigterm(
     # What takes the time of a first start has not been done again: the servers are taken over as they are.
     assert None not in left_running
     assert find_services(home) == left_running
+
+    check_two_processes(home, third, client)
 
     check_outages(home, third, client)
 

@@ -1,32 +1,26 @@
-"""`manage.py up` with two web processes: whichever serves a request, limits, metrics and presence are the same."""
+"""What holds of `manage.py up` with two web processes: whichever serves a request, limits, metrics and presence are the same."""
 
 import http.client
 import json
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import psutil
-import pytest
 from redis import Redis
 
 from config.embedded.layout import find_layout
 from tests.config.embedded.conftest import Up
-from tests.config.embedded.outages import Client, end_by_sigterm, wait_until
+from tests.config.embedded.outages import Client, wait_until
 from tests.config.embedded.test_programs import stopped
 
 
 REQUESTS = re.compile(r'^mnemoflow_requests_total{area="api",.*} ([0-9.]+)$', re.MULTILINE)
 PROCESSES = ("web", "web-2")
 API_PATH = "/api/v1/workflows"
-
-
-@pytest.fixture
-def environment(environment: dict[str, str]) -> dict[str, str]:
-    return environment | {"WEB_PROCESSES": "2"}
 
 
 @contextmanager
@@ -81,12 +75,8 @@ class Tab:
                     return {card["client"] for card in people}
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(500)  # it starts the whole product, and one web process twice
-def test_two_web_processes_are_one_site(home: Path, up: Callable[..., Up]):
-    """One story, because each start takes seconds."""
-    one = up()
-    client = Client(one.address())
+def check_two_processes(home: Path, one: Up, client: Client) -> None:
+    """Ask one process and then the other, and kill one of them."""
     wait_until(lambda: (find_layout(home).locks / "web-2.pid").exists(), one)
 
     # Each of them answers pages of the same person.
@@ -125,5 +115,3 @@ def test_two_web_processes_are_one_site(home: Path, up: Callable[..., Up]):
     wait_until(lambda: read_pid("web", home) != killed, one)
     with only("web", home):
         assert client.get("/workflows/").status == 200
-
-    end_by_sigterm(one)
