@@ -99,10 +99,17 @@ def test_doctor_each_wall_that_is_down_is_named_and_no_other(live_stack: LiveSta
     assert "has mode 644, should be 600" in said
 
 
-def test_doctor_database_gone_says_so(live_stack: LiveStack):
-    address = "postgresql://nobody@127.0.0.1:1/none"
+# Nobody listens there, and no pool waits for it.
+GONE = """
+from django.db import connections
+settings = connections['default'].settings_dict
+settings |= {'HOST': '127.0.0.1', 'PORT': 1, 'USER': 'nobody', 'NAME': 'none'}
+settings['OPTIONS'].pop('pool', None)
+"""
 
-    status, said = started(live_stack, DATABASE_URL=address, DATABASE_POOL_SIZE="0")
+
+def test_doctor_database_gone_says_so(live_stack: LiveStack):
+    status, said = doctor(live_stack, GONE)
 
     assert status == 1
     assert "doesn't respond" in said
