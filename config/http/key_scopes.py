@@ -1,6 +1,6 @@
 """The permissions that an API key needs for each operation of the API, for its description.
 
-The table describes what ``accounts.access`` decides; ``tests/architecture/test_key_scopes.py`` asks every operation with a key
+The table describes what ``accounts.access`` decides; ``tests/architecture/matrix_keys.py`` asks every operation with a key
 that has just these permissions.
 """
 

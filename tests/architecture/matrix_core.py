@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db import transaction
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -112,6 +114,18 @@ def fits(outcome: str, answer: HttpResponse) -> bool:
         to_sign_in = answer.status_code == 302 and "/accounts/login/" in answer["Location"]
         return to_sign_in or answer.status_code == 401 or _is_csrf_wall(answer)
     return answer.status_code == int(outcome)
+
+
+def has(answer: Any, canary: str) -> bool:
+    return not answer.streaming and canary.lower().encode() in answer.content.lower()
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Take back what the block writes, so that the next request finds what this one did."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
 
 
 def _is_csrf_wall(answer: HttpResponse) -> bool:

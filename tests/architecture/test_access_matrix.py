@@ -1,24 +1,28 @@
 """Every route × six principals × every id. A route without a row fails with its name."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Iterable, Iterator
 from itertools import chain, cycle, groupby, islice, pairwise
 from typing import Any
 
 import pytest
 from django.db import transaction
-from django.test import Client
 
-from accounts.tenancy import tenant
-from tests.architecture import matrix_dify
-from tests.architecture.matrix_core import METHODS, PARAMETER, Route, Row, ask, fits, routes
+from tests.architecture.matrix_core import (
+    METHODS,
+    PARAMETER,
+    Route,
+    Row,
+    ask,
+    fits,
+    has,
+    routes,
+    undone,
+)
+from tests.architecture.matrix_keys import Wrong, find_unbound, find_wrong_scopes
 from tests.architecture.matrix_objects import CANARY_A, CANARY_B, FAMILIES, OBJECTS, ROWS
 from tests.architecture.outside import Door, door
 from tests.architecture.world import World, world
-from tests.factories.workflows import make_workflow
-from tests.support.cast import KeyClient, Person, make_key
-from workflows.models import Conversation, Evaluation, Run, Task, Workflow
+from tests.support.cast import Person
 
 
 pytestmark = pytest.mark.django_db
@@ -87,10 +91,6 @@ def test_row_with_an_id_nobody_can_make_fails_the_build():
     assert unknown == []
 
 
-# What a check found wrong: the row's name, and what was answered.
-Wrong = tuple[Any, ...]
-
-
 @pytest.mark.parametrize("rows", together(ROWS), ids=about)
 @pytest.mark.parametrize(
     "everybody",
@@ -104,6 +104,8 @@ def test_rows_answer_as_the_table_says(rows: Rows, everybody: bool, made: World,
     2. What another team has isn't there for an admin who names it. By day this is left out where the outsider has asked for
        it already.
     3. Methods without a row are refused, by day one of each route.
+    4. A key is let in by the permissions that the description names for it, and kept out without them.
+    5. A key that is bound to a workflow finds nothing of the others.
     """
     values = make(rows[0], made.cast.alice, CANARY_A)
 
@@ -111,6 +113,8 @@ def test_rows_answer_as_the_table_says(rows: Rows, everybody: bool, made: World,
         *(each for row in rows for each in find_misfits(row, values, made, door, everybody)),
         *(each for row in rows for each in find_foreign(row, values, made, everybody)),
         *find_methods(rows, values, made, most=len(METHODS) if everybody else 1),
+        *find_wrong_scopes(rows, values, made),
+        *find_unbound(rows, values, made, CANARY_A),
     ]
 
     assert wrong == []
@@ -271,80 +275,10 @@ def test_family_routes_asked_by_anyone_tell_nothing_of_a_team(made: World):
                 assert not has(answer, CANARY_A), (who, route.path)
 
 
-# What concerns no workflow is a bound key's as far as its permissions go.
-OF_NO_WORKFLOW = (
-    *("api/v1/memory/", "api/v1/knowledge/", "api/v1/teams/", "api/v1/me"),
-    "api/v1/node-kinds",
-)
-# Dify's API is for bound keys alone.
-OF_BOUND_KEYS = {row.route for row in matrix_dify.ROWS}
-OF_WORKFLOWS = [
-    row
-    for row in ROWS
-    if row.is_api and not row.route.startswith(OF_NO_WORKFLOW) and row.route not in OF_BOUND_KEYS
-]
-
-
-@pytest.mark.parametrize("rows", together(OF_WORKFLOWS), ids=about)
-def test_api_key_that_is_bound_to_a_workflow_finds_nothing_of_the_others(rows: Rows, made: World):
-    """Every run, conversation and task is the key's own. Where the answer depends on it, the same key asks unbound, too."""
-    alice = made.cast.alice
-    with undone():
-        values = make(rows[0], alice, CANARY_A)
-        own = make_workflow(alice, "own workflow")
-        client = KeyClient(*make_key(made.cast, alice))
-        with tenant([alice.team.pk]):
-            for model in (Run, Conversation, Task, Evaluation):
-                model.objects.unscoped().update(api_key=client.key)
-        bind(client, own)
-        answers = [answer_of(client, row, values) for row in rows]
-        bind(client, None)
-
-        wrong = [
-            (row.name, bound.status_code)
-            for row, bound in zip(rows, answers, strict=True)
-            if not refuses(row, bound, free=partial(answer_of, client, row, values))
-        ]
-
-    assert wrong == []
-
-
-def bind(client: KeyClient, workflow: Workflow | None) -> None:
-    with tenant([client.key.team_id]):
-        client.key.workflow = workflow
-        client.key.save()
-
-
-def answer_of(client: Client, row: Row, values: dict[str, Any]) -> Any:
-    with undone():
-        return ask(client, row, values)
-
-
-def refuses(row: Row, bound: Any, free: Callable[[], Any]) -> bool:
-    """404 for what the path names, and 403 for what concerns the team. A list leaves out the others."""
-    if PARAMETER.search(row.route) and "sample" not in row.ids.values():
-        status = bound.status_code
-        return status == 404 or (status in (403, 422) and free().status_code == status)
-    if row.method == "GET" and bound.status_code == 200:
-        return not has(bound, CANARY_A)
-    return bound.status_code in (403, 404) or free().status_code == bound.status_code
-
-
 def make(row: Row, person: Person, canary: str) -> dict[str, Any]:
     return {name: OBJECTS[kind](person, canary) for name, kind in row.ids.items()}
-
-
-def has(answer: Any, canary: str) -> bool:
-    return not answer.streaming and canary.lower().encode() in answer.content.lower()
 
 
 def is_page(row: Row) -> bool:
     """What a member may read, of the API too."""
     return row.method == "GET" and row.outcomes["admin"] == "200"
-
-
-@contextmanager
-def undone() -> Iterator[None]:
-    with transaction.atomic():
-        yield
-        transaction.set_rollback(True)

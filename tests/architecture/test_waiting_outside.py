@@ -16,10 +16,10 @@ from config.net import transport
 from config.net.errors import NetFault
 from memory import routing
 from memory.models import Namespace
-from tests.architecture.matrix_core import Row, ask
+from tests.architecture.matrix_core import Row, ask, undone
 from tests.architecture.matrix_objects import CANARY_A, ROWS
 from tests.architecture.outside import Door
-from tests.architecture.test_access_matrix import made, make, together, undone
+from tests.architecture.test_access_matrix import made, make, together
 from tests.architecture.world import World
 from workflows.files import contents
 
