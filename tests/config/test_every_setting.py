@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -174,14 +174,6 @@ class _Server(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture(scope="module")
-def reports(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Start the product twice, at the same time, and return the value and the effect of each setting."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Server)
-    with serving(server):
-        yield _start_with_all(server, tmp_path_factory.mktemp("settings"))
-
-
 def _start_with_all(server: ThreadingHTTPServer, home: Path) -> dict[str, Any]:
     layout = servers.place()
     servers.start_valkey()
@@ -246,11 +238,17 @@ def test_every_row_differs_from_the_default():
     assert [name for name, row in SETTINGS.items() if row.value == defaults[name]] == []
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_setting_arrives_typed_and_changes_what_it_says(reports: dict[str, Any], name: str):
-    row = SETTINGS[name]
+@pytest.mark.slow
+def test_settings_arrive_typed_and_change_what_they_say(
+    django_db_setup: None, tmp_path: Path
+) -> None:
+    """One test for all, since the product is started for it, twice at the same time."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Server)
+    _Server.released.clear()
+    with serving(server):
+        reports = _start_with_all(server, tmp_path)
 
-    assert reports[name] == [
-        _fill(row.value, reports["names"]),
-        _fill(row.effect, reports["names"]),
-    ]
+    names = reports.pop("names")
+    assert reports == {
+        name: [_fill(row.value, names), _fill(row.effect, names)] for name, row in SETTINGS.items()
+    }
