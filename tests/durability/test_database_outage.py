@@ -50,7 +50,12 @@ def test_outage_inside_a_step_delays_the_run_and_repeats_nothing(
     cluster.check(run)
 
 
+@pytest.mark.parametrize(
+    ("count", "outages"), [(5, 4), pytest.param(10, 8, marks=pytest.mark.nightly)]
+)
 def test_many_short_outages_fail_no_run_and_repeat_no_call(
+    count: int,
+    outages: int,
     cluster: Cluster,
     cast: Cast,
     workflow: Callable[..., Workflow],
@@ -62,7 +67,7 @@ def test_many_short_outages_fail_no_run_and_repeat_no_call(
     Each run is claimed before the first outage: a claim whose answer is lost is repeated as another attempt when its lease has
     ended.
     """
-    count, outages, ends_in_each = 10, 8, 2
+    ends_in_each = 2
     permits = Semaphore(0)
     answer_from_now_on(ledger, lambda request: wait_for_permit(permits, request))
     kinds = ("llm", "memory-store", "memory-recall", "memory-store", "memory-recall", "llm")

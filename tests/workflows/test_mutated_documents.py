@@ -181,15 +181,15 @@ def limit_calls() -> Iterator[None]:
 
 
 def test_mutated_documents_raise_only_the_engines_errors_and_are_quick():
-    _examine_all(range(200), shown_every=20, limit=limit_calls)
+    _examine_all(range(80), shown_every=16, limit=limit_calls)
 
 
 def test_mutated_exports_raise_only_the_engines_errors_and_are_quick():
-    _examine_all(range(300), shown_every=20, limit=limit_calls, build=damage_exported)
+    _examine_all(range(120), shown_every=20, limit=limit_calls, build=damage_exported)
 
 
 def test_half_made_documents_open_with_every_panel():
-    for seed in range(40):
+    for seed in range(20):
         assert examine(build_half_made(seed)) in ("invalid", "valid"), seed
 
 

@@ -81,13 +81,23 @@ GRANTS = st.lists(
 )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    grants=GRANTS,
-    inside=st.sets(st.sampled_from(PEOPLE)),
-    emergency_access=st.sampled_from(["", "ada", "alice"]),
-)
+@pytest.mark.parametrize("examples", [5, pytest.param(60, marks=pytest.mark.nightly)])
 def test_explanation_agrees_with_the_rules_the_lists_and_the_doors(
+    cast: Cast, world: Any, examples: int
+) -> None:
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
+    @given(
+        grants=GRANTS,
+        inside=st.sets(st.sampled_from(PEOPLE)),
+        emergency_access=st.sampled_from(["", "ada", "alice"]),
+    )
+    def check(grants: list[tuple[str, Verb]], inside: set[str], emergency_access: str) -> None:
+        check_explanation(cast, world, grants, inside, emergency_access)
+
+    check()
+
+
+def check_explanation(
     cast: Cast, world: Any, grants: list[tuple[str, Verb]], inside: set[str], emergency_access: str
 ) -> None:
     callers = {cast.people[name].user.pk: at_door(cast.people[name]) for name in PEOPLE}
