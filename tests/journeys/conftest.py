@@ -13,9 +13,9 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Error,
+    Frame,
     Page,
     Playwright,
-    Request,
     expect,
     sync_playwright,
 )
@@ -31,6 +31,9 @@ expect.set_options(timeout=PATIENCE)
 
 # The headless shell comes first: without the windows of a whole Chromium it takes a quarter less of the processors.
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser")
+
+# Where the browser is when a page doesn't come.
+UNREACHABLE = "chrome-error:"
 
 QUICK_DRIVER = Path(__file__).with_name("quick_driver.cjs")
 
@@ -81,8 +84,9 @@ def quick_driver() -> Iterator[Playwright]:
 class Troubles:
     """What a page complained about.
 
-    Answers of 400 and above are told by the browser's console. To be told of each answer instead would be two hundred messages
-    for each look at the editor, which keep the browser, its driver and the test busy.
+    Answers of 400 and above, and requests that reach nobody, are told by the browser's console; a page in place of which the
+    browser shows its own tells by its address. To be told of each request instead would be nine hundred messages for each
+    look at the editor, which keep the browser, its driver and the test busy.
     """
 
     found: list[str] = field(default_factory=list)
@@ -90,13 +94,13 @@ class Troubles:
     def watch(self, page: Page) -> None:
         page.on("console", self._console)
         page.on("pageerror", self._error)
-        page.on("requestfailed", self._failed)
+        page.on("framenavigated", self._navigated)
 
     def leave(self, page: Page) -> None:
         """It stays open for the next test, whose troubles are its own."""
         page.remove_listener("console", self._console)
         page.remove_listener("pageerror", self._error)
-        page.remove_listener("requestfailed", self._failed)
+        page.remove_listener("framenavigated", self._navigated)
 
     def _error(self, error: Error) -> None:
         self.found.append(f"error: {error}")
@@ -105,10 +109,9 @@ class Troubles:
         if message.type in {"error", "warning"}:
             self.found.append(f"{message.type}: {message.text} {message.location['url']}")
 
-    def _failed(self, request: Request) -> None:
-        # A stream that the page itself closed, or that a navigation ended, is no failure.
-        if request.failure != "net::ERR_ABORTED":
-            self.found.append(f"{request.failure} {request.url}")
+    def _navigated(self, frame: Frame) -> None:
+        if frame.url.startswith(UNREACHABLE):
+            self.found.append(f"{frame.url} instead of a page that couldn't be reached")
 
 
 @pytest.fixture(scope="session")

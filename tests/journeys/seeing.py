@@ -86,7 +86,7 @@ def deaf(page: Page) -> Iterator[None]:
 
 @contextmanager
 def note_requests(page: Page) -> Iterator[list[Request]]:
-    """Note what the page asks for during the block."""
+    """Note what the page asks for during the block. As long as somebody listens, the browser tells of each request."""
 
     def note(request: Request) -> None:
         requests.append(request)

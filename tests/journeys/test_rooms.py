@@ -20,11 +20,11 @@ def test_room_lent_again_holds_nothing_of_the_test_before(rooms: Rooms, live_sta
         leave_things(first, live_stack.url)
     with rooms.lent() as again:
         page = again.pages[0]
-        answer = page.goto("/accounts/login/")
+        with page.expect_response("**/accounts/login/") as answer:
+            page.goto("/accounts/login/")
 
         assert again is first
-        assert answer
-        assert answer.ok  # neither offline nor refused any more
+        assert answer.value.ok  # neither offline nor refused any more
         assert page.evaluate(KEPT)[:2] == [None, None]
         assert "left" not in page.evaluate(KEPT)[2]
         assert page.viewport_size == SIZE

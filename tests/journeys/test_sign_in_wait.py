@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Response, expect
 
 from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
@@ -58,9 +58,13 @@ def try_wrong_password(page: Page) -> int:
     """The status of the answer."""
     page.locator("[name=login]").fill(EMAIL)
     page.locator("[name=password]").fill("wrong")
-    with page.expect_navigation() as navigation:
+    with page.expect_navigation(), page.expect_response(is_sent_form) as answer:
         sign_in_button(page).click()
-    return int(navigation.value.status)
+    return int(answer.value.status)
+
+
+def is_sent_form(answer: Response) -> bool:
+    return answer.request.method == "POST"
 
 
 def sign_in_button(page: Page) -> Locator:

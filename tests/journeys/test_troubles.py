@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.journeys.conftest import Troubles
+from tests.journeys.conftest import UNREACHABLE, Troubles
 from tests.journeys.rooms import Rooms
 from tests.journeys.seeing import until
 
@@ -41,6 +41,25 @@ def test_every_way_to_ask_in_vain_is_noticed(rooms: Rooms):
         until(page, lambda: refused(troubles) == {*WAYS}, why=f"{troubles.found}")
         page.goto("/nowhere/page/")
         until(page, lambda: refused(troubles) == {*WAYS, "page"}, why=f"{troubles.found}")
+
+        troubles.leave(page)
+
+
+def test_every_way_to_ask_nobody_is_noticed(rooms: Rooms):
+    with rooms.lent() as context:
+        page, troubles = context.pages[0], Troubles()
+        page.goto("/accounts/login/")
+        troubles.watch(page)
+        context.set_offline(True)
+
+        page.evaluate(ASK, WAYS)
+        until(page, lambda: refused(troubles) == {*WAYS}, why=f"{troubles.found}")
+        assert all(
+            "net::ERR_INTERNET_DISCONNECTED" in one for one in troubles.found if "/nowhere/" in one
+        )
+        troubles.found.clear()
+        page.evaluate("() => { location = '/nowhere/page/'; }")
+        until(page, lambda: [one for one in troubles.found if one.startswith(UNREACHABLE)])
 
         troubles.leave(page)
 
