@@ -7,6 +7,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
+from memory.services.erasure.memory_counts import SHOWN_TO_OTHERS
+
 
 class ErasureLine(NamedTuple):
     """A line of a preview or a receipt. ``notes`` say more of what people read; ``name`` is that of a table."""
@@ -61,6 +63,8 @@ TABLE_LABELS: dict[str, str | Promise] = {
 KEPT_LABELS: dict[str, str | Promise] = {
     "workflows_runwait": _("Answers to questions of other people’s runs"),
     "workflows_comment": _("Comments for the team"),
+    "workflows_run": _("Runs for others that their runs started by calling this installation"),
+    SHOWN_TO_OTHERS: _("Runs for others that were shown these memories"),
 }
 
 # The lines for people: the label, and the tables whose rows a person would count as one of these things.

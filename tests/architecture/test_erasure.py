@@ -13,7 +13,8 @@ APPS = ("accounts", "memory", "workflows")
 NAMES_SOMEBODY = frozenset(
     {
         *("subject", "person", "user", "conversation", "answered_by", "author"),
-        *("run", "run_id", "source_run", "child_run_id", "namespace", "entry", "place"),
+        *("run", "run_id", "source_run", "child_run_id", "called_by_start"),
+        *("namespace", "entry", "place"),
     }
 )
 
@@ -30,7 +31,12 @@ SEARCHED = frozenset(
         *("memory_revision.entry", "memory_revision.run_id"),
         *("workflows_conversation.subject", "workflows_message.conversation"),
         *("workflows_datacase.subject", "workflows_pin.subject", "workflows_feedback.run"),
-        *("workflows_run.subject", "workflows_runcommit.run", "workflows_runpartial.run"),
+        *(
+            "workflows_run.subject",
+            "workflows_run.called_by_start",
+            "workflows_runcommit.run",
+            "workflows_runpartial.run",
+        ),
         *("workflows_runwait.run", "workflows_runwait.answered_by", "workflows_step.run"),
         *("workflows_steppart.run", "workflows_wouldbe.run"),
         *("workflows_storedfile.subject", "workflows_task.subject"),
@@ -42,7 +48,7 @@ NEEDLESS = {
     "accounts_starttoken.user": "a link that signs an account in; it has no words",
     "workflows_firststeps.user": "which tips an account has closed",
     "memory_entry.source_run": "the run of the last revision, by which the entry is found",
-    "memory_read.run_id": "that a run read an entry of somebody else; it has none of its words",
+    "memory_read.run_id": "that a run read an entry; the receipt counts the runs of others that did",
     "memory_runperson.run_id": "found by the person",
     "workflows_message.run": "found by the conversation, which has the same person",
     "workflows_run.conversation": "found by the person",

@@ -148,6 +148,31 @@ def test_run_of_another_workflow_is_no_source(cast: Cast, workflow: Workflow, ru
     assert (answer.status_code, count(Pin, cast.team_a.pk)) == (404, 0)
 
 
+def test_receipt_names_runs_for_others_that_the_persons_run_called(
+    cast: Cast, workflow: Workflow, run: Run
+) -> None:
+    bob, team_id = cast.people["bob"], cast.team_a.pk
+    other = {"called_by_start": run.pk, "status": "succeeded", "finished_at": timezone.now()}
+    make_run(bob, workflow, **other)
+    make_run(bob, workflow, **other, subject=VISITOR, subject_user=None)
+    make_run(bob, workflow, status="succeeded", finished_at=timezone.now())
+    with tenant([team_id]):
+        assert count_kept(team_id, str(bob.user.pk)) == {}
+
+        assert count_kept(team_id, VISITOR) == {"workflows_run": 1}
+
+
+def test_receipt_names_answers_that_were_mailed(cast: Cast, workflow: Workflow) -> None:
+    team_id, address = cast.team_a.pk, "mia@example.com"
+    with tenant([team_id]):
+        own = make_run(cast.alice, workflow, status="succeeded", finished_at=timezone.now())
+        RunWait.objects.create(
+            team_id=team_id, run=own, node_key="why", form={}, answered_by=f"email:{address}"
+        )
+
+        assert count_kept(team_id, address) == {"workflows_runwait": 1}
+
+
 def test_receipt_names_answers_to_others_and_comments_that_stay(
     cast: Cast, workflow: Workflow, run: Run
 ) -> None:

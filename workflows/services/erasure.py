@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import F, Model, Q, QuerySet
 
 from accounts.tenancy import TenantModel
-from workflows.engine.answerers import MEMBER
+from workflows.engine.answerers import EMAIL, MEMBER
 from workflows.errors import StillRunning
 from workflows.execution.idempotency_keys import get_expiry
 from workflows.execution.usage.counting import count_team
@@ -57,10 +57,15 @@ def match_person(subject: str) -> Q:
 
 def match_author(subject: str) -> Q:
     """Return the condition for the feedback that an account gave on other people's runs."""
+    account_id = _find_account_id(subject)
+    return Q(pk__in=[]) if account_id is None else Q(created_by_id=account_id)
+
+
+def _find_account_id(subject: str) -> UUID | None:
     try:
-        return Q(created_by_id=UUID(subject))
+        return UUID(subject)
     except ValueError:
-        return Q(pk__in=[])
+        return None
 
 
 def export_person(team_id: UUID, subject: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -220,18 +225,23 @@ def erase_person(team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, 
 
 
 def count_kept(team_id: UUID, subject: str) -> Mapping[str, int]:
-    """Count what an account wrote that belongs to others: answers to questions of their runs, and comments for the team."""
-    try:
-        account_id = UUID(subject)
-    except ValueError:
-        return {}
+    """Count what has words of the person and belongs to others: answers to questions of their runs, comments for the team,
+    and runs for others that the person's runs began by calling this installation.
+    """
     person = _Person(team_id, subject)
-    answers = person.select(RunWait, Q(answered_by=f"{MEMBER}{account_id}"))
-    comments = person.select(Comment, Q(author=account_id, deleted_at=None))
-    return {
-        RunWait._meta.db_table: answers.exclude(run__in=person.runs).count(),
+    answered = Q(answered_by=f"{EMAIL}{subject}")
+    comments = person.select(Comment, Q(pk__in=[]))
+    if (account_id := _find_account_id(subject)) is not None:
+        answered |= Q(answered_by=f"{MEMBER}{account_id}")
+        comments = person.select(Comment, Q(author=account_id, deleted_at=None))
+    answers = person.select(RunWait, answered).exclude(run__in=person.runs)
+    called_runs = person.select(Run, Q(called_by_start__in=person.runs.values("pk")))
+    counts = {
+        RunWait._meta.db_table: answers.count(),
         Comment._meta.db_table: comments.count(),
+        Run._meta.db_table: called_runs.exclude(person.rows).count(),
     }
+    return {table: count for table, count in counts.items() if count}
 
 
 def list_present_files(team_id: UUID, rows_of_person: Q) -> QuerySet[StoredFile]:

@@ -54,7 +54,12 @@ from memory.services.erasure.erase_sources import (
     list_source_entries,
     list_source_namespaces,
 )
-from memory.services.erasure.memory_counts import MemoryCounts, count_memories
+from memory.services.erasure.memory_counts import (
+    SHOWN_TO_OTHERS,
+    MemoryCounts,
+    count_memories,
+    count_runs_shown_to,
+)
 from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.namespace_access import find_target
@@ -205,6 +210,9 @@ def erase_here(
         staying_counts = {
             "accounts_auditentry": _count_audit_entries(team_id, person.namespaces, person.ids),
             TO_DECIDE: len(writes.mixed),
+            SHOWN_TO_OTHERS: count_runs_shown_to(
+                team_id, person.erased_ids, writes.erasable, person.run_ids
+            ),
             **get_host().count_kept(team_id, subject),
         }
         memories, tables = count_memories(person.erased_ids), dict[str, int]()

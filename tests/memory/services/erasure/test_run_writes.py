@@ -18,6 +18,7 @@ from memory.services.erasure.erase import RUN_PEOPLE_TABLE
 from memory.services.erasure.erase_run_writes import RUN_WRITES, TO_DECIDE
 from memory.services.erasure.erasure_decisions import list_decisions
 from memory.services.erasure.erasure_jobs import order_erasure
+from memory.services.erasure.memory_counts import SHOWN_TO_OTHERS
 from memory.services.gateway.caller import CallOrigin
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.run_people import note_writer
@@ -159,6 +160,25 @@ def test_value_into_which_somebody_merged_that_of_a_run_is_to_be_decided(
 
     assert list_keys(cast) == {"theirs", "other"}
     assert len(receipt.to_decide) == 1
+
+
+def test_receipt_names_runs_for_others_that_were_shown_what_is_erased(
+    cast: Cast, runs: dict[str, Run]
+) -> None:
+    alice, bob = cast.alice, cast.people["bob"]
+    write(alice, runs["alice"], "own", "Alice drinks tea")
+    write(bob, runs["bob"], "theirs", "Bob drinks coffee")
+    for person, name, key in ((bob, "bob", "own"), (bob, "bob", "theirs"), (alice, "alice", "own")):
+        reader = replace(
+            in_run(person), origin=CallOrigin(str(runs[name].pk), "node", f"read {key}")
+        )
+        services.recall(reader, scope="global", key=key, injected=True)
+    gone = replace(in_run(bob), origin=CallOrigin(str(uuid7()), "node", "read"))
+    services.recall(gone, scope="global", key="own", injected=True)
+
+    receipt = services.erase(at_door(alice), subject=str(alice.user.pk))
+
+    assert receipt.kept[SHOWN_TO_OTHERS] == 1
 
 
 def list_entries(cast: Cast) -> list[Entry]:
