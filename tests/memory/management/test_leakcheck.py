@@ -16,6 +16,7 @@ from django.db import connection, transaction
 from memory.management import leak_checks as leaks
 from memory.management.canaries import Canary, find_canaries
 from memory.management.commands import leakcheck
+from memory.management.leak_people import Person, make_people
 from tests.support.cast import Cast
 
 
@@ -91,10 +92,10 @@ def test_each_planted_leak_is_found(
 ) -> None:
     """Among the same people, as making them takes longer than finding a leak."""
     statuses, leaks_found = {}, {}
-    with leaks.make_people() as people:
+    with make_people() as people:
 
         @contextmanager
-        def lend_people() -> Iterator[list[leaks.Person]]:
+        def lend_people() -> Iterator[list[Person]]:
             with transaction.atomic():
                 yield people
                 transaction.set_rollback(True)
