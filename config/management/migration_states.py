@@ -87,8 +87,11 @@ class PartialState(ProjectState):
             self._apps = self._build_apps(StateApps if has_all_models else PartialApps)
         return self._apps
 
-    # Django's is an attribute that is computed once.
-    apps: Any = property(_provide_apps)
+    def _drop_apps(self) -> None:
+        self._apps = None
+
+    # Django's is an attribute that is computed once. It is deleted when migrations are taken back.
+    apps: Any = property(_provide_apps, fdel=_drop_apps)
 
     def _build_apps(self, kind: type[StateApps]) -> StateApps:
         # Of a copy, which stays as it is when the state changes.
