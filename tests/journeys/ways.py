@@ -122,8 +122,17 @@ class Mouse:
     def _draw(self, source: str, target: str) -> None:
         way_out = self.draft.node(source).locator(".port.out")
         way_in = self.draft.node(target).locator(".port.in")
-        self._drag(middle(way_out), middle(way_in))
-        kept(self.draft.page)
+
+        def draw() -> bool:
+            # Where the picture moves between two looks at it, the pointer misses, and a menu offers what to add there.
+            self._drag(middle(way_out), middle(way_in))
+            kept(self.draft.page)
+            if (source, "source", target) in self.draft.ends:
+                return True
+            self.draft.page.keyboard.press("Escape")
+            return False
+
+        until(self.draft.page, draw)
 
     def _draw_into_nothing(self, source: str, kind: str, x: float, y: float) -> str:
         page = self.draft.page

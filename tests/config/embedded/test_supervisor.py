@@ -171,8 +171,15 @@ def test_supervisor_children_that_keep_ending_do_not_end_a_site_that_has_worked(
     assert (status, dying.backoff.ends > MAX_FAILED_STARTS) == (0, True)
 
 
+def start_left_over() -> "subprocess.Popen[bytes]":
+    """Start what an earlier supervisor left. For a moment after its start, a process shows no command yet."""
+    process = subprocess.Popen(FOREVER)
+    until(lambda: "marked" in psutil.Process(process.pid).cmdline())
+    return process
+
+
 def test_supervisor_next_start_ends_what_an_earlier_one_left(tmp_path: Path):
-    left_over = subprocess.Popen(FOREVER)
+    left_over = start_left_over()
     (tmp_path / "a.pid").write_text(str(left_over.pid))
 
     supervisor = Supervisor([Program("a", FOREVER, command_marker="marked")], tmp_path)
@@ -185,7 +192,7 @@ def test_supervisor_next_start_ends_what_an_earlier_one_left(tmp_path: Path):
 
 
 def test_supervisor_next_start_ends_all_of_more_web_processes_than_it_starts(tmp_path: Path):
-    left_over = subprocess.Popen(FOREVER)
+    left_over = start_left_over()
     (tmp_path / "web-3.pid").write_text(str(left_over.pid))
 
     supervisor = Supervisor([Program("web", FOREVER, command_marker="marked")], tmp_path)
