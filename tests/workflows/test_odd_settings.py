@@ -4,6 +4,7 @@ import copy
 import json
 from collections.abc import Iterator
 from functools import cache
+from itertools import cycle, islice
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from workflows.execution.kinds import load_kinds
 
 
 ODD_VALUES: tuple[Any, ...] = (None, 7, [], [["a"]])
+BY_DAY = 2  # of them in each place, which take turns
 MORE_VALUES: tuple[Any, ...] = ("x", {}, ["start", 7], {"a": 1}, True, [None], -1.5)
 MAX_SIZE = 6_000  # characters of the settings of a node
 MAX_DEPTH = 6
@@ -96,13 +98,13 @@ def build(settings: dict[str, Any]) -> Tree:
     }  # fmt: skip
 
 
-def examine_all(name: str, values: tuple[Any, ...], *, shown: bool) -> int:
-    count = 0
+def examine_all(name: str, values: tuple[Any, ...], *, most: int, shown: bool) -> int:
+    count, turn = 0, cycle(values)
     for settings in collect_settings()[name]:
         for path in list_paths(settings):
             if path == ("type",):
                 continue
-            for value in values:
+            for value in islice(turn, most):
                 try:
                     examine(build(replace(settings, path, value)), shown=shown)
                 except Exception as error:
@@ -113,10 +115,12 @@ def examine_all(name: str, values: tuple[Any, ...], *, shown: bool) -> int:
 
 @pytest.mark.parametrize("name", sorted(load_kinds()))
 def test_odd_value_in_any_place_of_a_node_s_settings_is_read(name: str) -> None:
-    assert examine_all(name, ODD_VALUES, shown=False) > 0
+    assert examine_all(name, ODD_VALUES, most=BY_DAY, shown=False) > 0
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted(load_kinds()))
 def test_odd_value_in_any_place_of_a_node_s_settings_is_shown(name: str) -> None:
-    assert examine_all(name, (*ODD_VALUES, *MORE_VALUES), shown=True) > 0
+    values = (*ODD_VALUES, *MORE_VALUES)
+
+    assert examine_all(name, values, most=len(values), shown=True) > 0

@@ -98,7 +98,9 @@ def test_every_page_of_an_ugly_draft_opens(alice: Person):
     assert opened > len(UGLY_SEEDS) / 2
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(2, 12))]
+)
 def test_every_panel_of_a_half_made_draft_opens(seed: int, alice: Person):
     workflow = make_workflow(alice, f"Half-made {seed}", build_half_made(seed))
 
