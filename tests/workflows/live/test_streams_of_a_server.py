@@ -343,7 +343,8 @@ def test_stream_ends_when_its_reader_may_not_see_the_run_any_more(
         connections.close_all()
 
     async def talk() -> tuple[bool, bool]:
-        loses = StreamClient(port, own.pk, headers)
+        # So that the connection ends with the stream, and not when it was idle for some seconds.
+        loses = StreamClient(port, own.pk, {**headers, "Connection": "close"})
         keeps = StreamClient(port, others.pk, alice)
         await connect_all([loses, keeps])
         seen = len(checks)
