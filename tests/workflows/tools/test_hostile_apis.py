@@ -379,19 +379,19 @@ def with_schema(schema: Any, **more: Any) -> dict[str, Any]:
 
 BOMBS: dict[str, dict[str, Any]] = {
     "references to references": with_schema({"$ref": "#/components/schemas/A"}),
-    "long reference": with_schema({"$ref": "#" + "/x" * 500_000}),
-    "many keys beside it": with_schema({}, **{f"x-{n}": 1 for n in range(50_000)}),
-    "wide object": with_schema({"properties": {f"p{n}": {} for n in range(50_000)}}),
-    "many required names": with_schema({"properties": {"a": {}}, "required": ["b"] * 200_000}),
-    "many types": with_schema({"type": ["string"] * 100_000}),
-    "many choices": with_schema({"anyOf": [{}] * 200_000, "enum": ["x"] * 100_000}),
+    "long reference": with_schema({"$ref": "#" + "/x" * 125_000}),
+    "many keys beside it": with_schema({}, **{f"x-{n}": 1 for n in range(12_500)}),
+    "wide object": with_schema({"properties": {f"p{n}": {} for n in range(12_500)}}),
+    "many required names": with_schema({"properties": {"a": {}}, "required": ["b"] * 50_000}),
+    "many types": with_schema({"type": ["string"] * 25_000}),
+    "many choices": with_schema({"anyOf": [{}] * 50_000, "enum": ["x"] * 25_000}),
     "many parameters": {
         "paths": SHARED,
-        "x-shared": {"get": {}, "parameters": [{"name": "a", "in": "query"}] * 30_000},
+        "x-shared": {"get": {}, "parameters": [{"name": "a", "in": "query"}] * 8_000},
     },
     "many forms of the body": {
         "paths": SHARED,
-        "x-shared": {"post": {"requestBody": {"content": {f"x/{n}": {} for n in range(40_000)}}}},
+        "x-shared": {"post": {"requestBody": {"content": {f"x/{n}": {} for n in range(10_000)}}}},
     },
     "ten thousand operations": {
         "paths": {f"/{n}": {"get": {}, "post": {}} for n in range(5000)},
@@ -399,7 +399,7 @@ BOMBS: dict[str, dict[str, Any]] = {
     "equal names": {"paths": {f"/{n}": {"get": {"operationId": "x"}} for n in range(5000)}},
     "growing server": {
         "paths": {"/x": {"get": {}}},
-        "servers": [{"url": "{a}" * 200_000, "variables": {"a": {"default": "x" * 900_000}}}],
+        "servers": [{"url": "{a}" * 50_000, "variables": {"a": {"default": "x" * 225_000}}}],
     },
     "doubling server": {
         "paths": {"/x": {"get": {}}},
@@ -412,7 +412,7 @@ BOMBS: dict[str, dict[str, Any]] = {
     },
     "many security schemes": {
         "paths": {"/x": {"get": {}}},
-        "security": [{"key": []}] * 100_000,
+        "security": [{"key": []}] * 25_000,
         "components": {"securitySchemes": {"key": {"type": "mutualTLS"}}},
     },
 }
@@ -421,7 +421,7 @@ BOMBS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_document_that_explodes_is_read_quickly(name: str) -> None:
     text = json.dumps({"openapi": "3.1.0", **BOMBS[name]})
-    with count_steps(40_000_000):
+    with count_steps(10_000_000):
         api = read_description(text)
     assert len(api.operations) <= MAX_OPERATIONS
     assert len(api.base_url) <= MAX_URL
