@@ -69,7 +69,7 @@ EXHAUSTIONS = {
 }
 
 
-HURRIED_SECONDS = 0.5  # for what runs until it is ended
+HURRIED_SECONDS = 0.2  # for what runs until it is ended
 
 
 @pytest.fixture(scope="module")
