@@ -1,5 +1,7 @@
 """The canvas under a hand: where things are on screen, and mouse and finger that go there."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,6 +124,16 @@ def open_board(page: Page, source: dict[str, Any] | None = None) -> Board:
     board.js("canvas.fit();")
     steady(page, board.view)
     return board
+
+
+@contextmanager
+def touchscreen(page: Page) -> Iterator[CDPSession]:
+    """Show the page on a touchscreen, and afterwards no more, so that its room can be lent again."""
+    session = page.context.new_cdp_session(page)
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
+    yield session
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    session.detach()
 
 
 def touches(session: CDPSession, kind: str, *points: Point) -> None:

@@ -1,11 +1,11 @@
 """Fingers on the canvas: one pans, taps, holds and moves, and two pinch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import CDPSession, Page, expect
 
-from tests.journeys.drawing import Board, Point, open_board, touches
+from tests.journeys.drawing import Board, Point, open_board, touches, touchscreen
 from tests.journeys.seeing import steady
 
 
@@ -20,26 +20,29 @@ STEPS = 8
 
 
 @pytest.fixture
-def touchscreen(signed_in: Page) -> CDPSession:
+def screen(signed_in: Page) -> Iterator[CDPSession]:
     """The page is on a touchscreen before it is laid out, since fingers get larger buttons."""
-    session = signed_in.context.new_cdp_session(signed_in)
-    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
-    return session
+    with touchscreen(signed_in) as session:
+        yield session
 
 
 @pytest.fixture
-def board(signed_in: Page, touchscreen: CDPSession) -> Board:
-    board = open_board(signed_in)
-    board.js("canvas.pointers.longPress.delay = args[0];", NEVER)
-    return board
+def board(signed_in: Page, screen: CDPSession) -> Board:
+    return open_board(signed_in)
 
 
 @pytest.fixture
-def finger(touchscreen: CDPSession) -> Finger:
+def finger(screen: CDPSession) -> Finger:
     def send(kind: str, *points: Point) -> None:
-        touches(touchscreen, kind, *points)
+        touches(screen, kind, *points)
 
     return send
+
+
+def begin_anew(board: Board) -> None:
+    """Select nothing, show all, and let no press count as long."""
+    board.js("canvas.pick([]); canvas.fit(); canvas.pointers.longPress.delay = args[0];", NEVER)
+    steady(board.page, board.view)
 
 
 def swipe(board: Board, finger: Finger, start: Point, by: float) -> None:
@@ -53,13 +56,7 @@ def tap(finger: Finger, point: Point) -> None:
     finger("touchEnd")
 
 
-def test_tap_selects_a_node(board: Board, finger: Finger):
-    tap(finger, board.inside("loose"))
-
-    board.until("return canvas.selection.size === 1 && canvas.selection.has('loose');")
-
-
-def test_finger_on_a_node_that_is_not_selected_pans(board: Board, finger: Finger):
+def check_finger_on_a_node_that_is_not_selected_pans(board: Board, finger: Finger):
     node, x = board.node("loose"), board.view()[0]
     start = board.inside("loose")
 
@@ -72,9 +69,9 @@ def test_finger_on_a_node_that_is_not_selected_pans(board: Board, finger: Finger
     assert board.chosen() == set()
 
 
-def test_finger_moves_a_node_that_is_selected(board: Board, finger: Finger):
+def check_finger_moves_a_node_that_it_has_selected(board: Board, finger: Finger):
     tap(finger, board.inside("loose"))
-    board.until("return canvas.selection.has('loose');")
+    board.until("return canvas.selection.size === 1 && canvas.selection.has('loose');")
     node, view = board.node("loose"), board.view()
     start = board.inside("loose")
 
@@ -87,7 +84,29 @@ def test_finger_moves_a_node_that_is_selected(board: Board, finger: Finger):
     assert board.stored("loose")["position"]["x"] == board.node("loose")["x"]
 
 
-def test_finger_that_rests_on_a_node_holds_it_and_moves_it(board: Board, finger: Finger):
+def test_one_finger_selects_pans_and_moves(board: Board, finger: Finger):
+    for check in (
+        check_finger_moves_a_node_that_it_has_selected,
+        check_finger_on_a_node_that_is_not_selected_pans,
+        check_second_finger_takes_a_move_back,
+    ):
+        begin_anew(board)
+        check(board, finger)
+
+
+def test_finger_that_rests_holds_a_node_and_two_pinch(board: Board, finger: Finger):
+    for delay in (NEVER, 1):
+        begin_anew(board)
+        check_pinch_that_begins_on_a_node_selects_and_moves_nothing(board, finger, delay)
+    for check in (
+        check_finger_that_rests_on_a_node_holds_it_and_moves_it,
+        check_node_that_was_held_without_a_move_opens_its_menu,
+    ):
+        begin_anew(board)
+        check(board, finger)
+
+
+def check_finger_that_rests_on_a_node_holds_it_and_moves_it(board: Board, finger: Finger):
     board.js("canvas.pointers.longPress.delay = 1;")
     node, view = board.node("loose"), board.view()
     start = board.inside("loose")
@@ -103,7 +122,7 @@ def test_finger_that_rests_on_a_node_holds_it_and_moves_it(board: Board, finger:
     assert board.chosen() == {"loose"}
 
 
-def test_node_that_was_held_without_a_move_opens_its_menu(board: Board, finger: Finger):
+def check_node_that_was_held_without_a_move_opens_its_menu(board: Board, finger: Finger):
     board.js("canvas.pointers.longPress.delay = 1;")
     node = board.node("loose")
 
@@ -125,8 +144,7 @@ def pinch(board: Board, finger: Finger, start: Point) -> None:
     finger("touchEnd")
 
 
-@pytest.mark.parametrize("delay", [NEVER, 1], ids=["short", "held"])
-def test_pinch_that_begins_on_a_node_selects_and_moves_nothing(
+def check_pinch_that_begins_on_a_node_selects_and_moves_nothing(
     board: Board, finger: Finger, delay: int
 ):
     board.js("canvas.pointers.longPress.delay = args[0];", delay)
@@ -143,7 +161,7 @@ def test_pinch_that_begins_on_a_node_selects_and_moves_nothing(
     assert board.chosen() == set()
 
 
-def test_second_finger_takes_a_move_back(board: Board, finger: Finger):
+def check_second_finger_takes_a_move_back(board: Board, finger: Finger):
     board.js("canvas.pick(['loose']);")
     node, start = board.node("loose"), board.inside("loose")
 

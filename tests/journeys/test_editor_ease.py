@@ -18,7 +18,7 @@ def draft(signed_in: Page) -> Draft:
     return open_sample(signed_in)
 
 
-def test_kinds_that_can_stand_nowhere_are_dimmed_and_say_why(draft: Draft):
+def check_kinds_that_can_stand_nowhere_are_dimmed_and_say_why(draft: Draft):
     page = draft.page
     page.get_by_role("banner").get_by_role("button", name="Add node").click()
     start = page.locator("[data-add-kind=start]")
@@ -76,7 +76,15 @@ def test_refused_edit_is_said_once_and_its_badge_goes_when_looked_at(unwatched: 
     expect(badge).to_be_hidden()
 
 
-def test_letters_of_a_note_to_publish_are_no_shortcuts(draft: Draft):
+def test_keys_and_focus_are_where_somebody_types(draft: Draft):
+    check_letters_of_a_note_to_publish_are_no_shortcuts(draft)
+    check_find_gets_what_is_typed_however_quickly_it_follows_the_commands(draft)
+    check_open_picker_takes_the_focus_back(draft)
+    check_palette_is_one_stop_and_its_items_know_the_key_for_more(draft)
+    check_kinds_that_can_stand_nowhere_are_dimmed_and_say_why(draft)
+
+
+def check_letters_of_a_note_to_publish_are_no_shortcuts(draft: Draft):
     page = draft.page
     draft.focus("Recall")
     page.locator("[data-tour=publish]").press("Enter")
@@ -159,7 +167,7 @@ def test_deleting_what_nothing_leads_to_leaves_the_focus_on_the_canvas(signed_in
     expect(signed_in.locator("[data-canvas]")).to_be_focused()
 
 
-def test_palette_is_one_stop_and_its_items_know_the_key_for_more(draft: Draft):
+def check_palette_is_one_stop_and_its_items_know_the_key_for_more(draft: Draft):
     page = draft.page
     page.get_by_role("banner").get_by_role("button", name="Add node").click()
     items = page.locator("#palette [data-add-kind]")
@@ -270,7 +278,7 @@ def test_container_looked_into_is_what_the_inspector_shows(signed_in: Page):
     )
 
 
-def test_find_gets_what_is_typed_however_quickly_it_follows_the_commands(draft: Draft):
+def check_find_gets_what_is_typed_however_quickly_it_follows_the_commands(draft: Draft):
     page = draft.page
     for keys in (["Control+k", "Escape", "Control+f"], ["Control+k", "Control+f"]):
         draft.focus("Recall")
@@ -300,7 +308,7 @@ def test_picker_that_is_opened_before_the_last_node_has_come_keeps_the_focus(dra
     assert len(draft.titles) == before + 1
 
 
-def test_open_picker_takes_the_focus_back(draft: Draft):
+def check_open_picker_takes_the_focus_back(draft: Draft):
     page = draft.page
     page.keyboard.press("/")
     field = page.locator("#picker-query")

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.canvas_document import edge, workflow
 from tests.journeys.canvas_document import node as made
-from tests.journeys.drawing import open_board
+from tests.journeys.drawing import Board, open_board
 from tests.journeys.editing import Draft, open_sample
 from tests.journeys.seeing import box_of, middle, ready, steady, until
 
@@ -34,7 +34,7 @@ def between(draft: Draft, source: str, target: str) -> tuple[float, float]:
     return x, y
 
 
-def test_kind_dragged_from_the_palette_lands_where_it_was_let_go(draft: Draft):
+def check_kind_dragged_from_the_palette_lands_where_it_was_let_go(draft: Draft):
     page = draft.page
     page.get_by_role("banner").get_by_role("button", name="Add node").click()
     page.get_by_role("searchbox", name="Search nodes").fill("recall")
@@ -59,7 +59,7 @@ def test_kind_dragged_from_the_palette_lands_where_it_was_let_go(draft: Draft):
     assert not any("Recall 2" in (a, b) for a, _, b in draft.ends)
 
 
-def test_kind_dropped_on_an_edge_is_inserted(draft: Draft):
+def check_kind_dropped_on_an_edge_is_inserted(draft: Draft):
     page = draft.page
     page.get_by_role("banner").get_by_role("button", name="Add node").click()
     edge = between(draft, "Recall", "Generate answer")
@@ -87,7 +87,7 @@ def pull_into_nothing(page: Page, port: Locator) -> None:
     page.mouse.up()
 
 
-def test_edge_let_go_over_nothing_asks_what_should_stand_there(draft: Draft):
+def check_edge_let_go_over_nothing_asks_what_should_stand_there(draft: Draft):
     page = draft.page
     pull_into_nothing(page, draft.node("Answer").locator(".port.out"))
 
@@ -100,7 +100,7 @@ def test_edge_let_go_over_nothing_asks_what_should_stand_there(draft: Draft):
     assert ("Answer", "source", "LLM") in draft.ends
 
 
-def test_port_is_lit_no_longer_than_the_mouse_is_on_it(draft: Draft):
+def check_port_is_lit_no_longer_than_the_mouse_is_on_it(draft: Draft):
     page = draft.page
     port = draft.node("Answer").locator(".port.out")
     page.mouse.move(*middle(port))
@@ -175,7 +175,7 @@ def test_plus_on_an_edge_inserts_and_double_click_adds(draft: Draft):
     draft.heard("Added Variable aggregator")
 
 
-def test_menu_by_the_right_button_does_what_it_says(draft: Draft):
+def check_menu_by_the_right_button_does_what_it_says(draft: Draft):
     page = draft.page
     draft.node("Remember").click(button="right")
     page.get_by_role("menuitem", name="Delete Del", exact=True).click()
@@ -184,7 +184,7 @@ def test_menu_by_the_right_button_does_what_it_says(draft: Draft):
     assert "Remember" not in draft.titles.values()
 
 
-def test_note_is_written_in_place_and_shown_rendered(draft: Draft):
+def check_note_is_written_in_place_and_shown_rendered(draft: Draft):
     page = draft.page
     page.locator("[data-canvas]").focus()
     page.keyboard.press("n")
@@ -203,7 +203,7 @@ def test_note_is_written_in_place_and_shown_rendered(draft: Draft):
     assert (kept.data["text"], kept.data["theme"]) == ("## Why\n\n- **because** <b>not</b>", "pink")
 
 
-def test_frame_is_put_around_the_selection(draft: Draft):
+def check_frame_is_put_around_the_selection(draft: Draft):
     page = draft.page
     draft.node("Recall").click()
     draft.node("Generate answer").click(modifiers=["Shift"])
@@ -262,7 +262,7 @@ def test_dropped_file_joins_the_draft_or_becomes_it(draft: Draft):
     assert len(draft.titles) == before + 2
 
 
-def test_dropped_file_that_is_nothing_is_refused(draft: Draft):
+def check_dropped_file_that_is_nothing_is_refused(draft: Draft):
     page = draft.page
     before = draft.titles
     drop(page, "list.txt", "milk\neggs\n")
@@ -274,7 +274,14 @@ def test_dropped_file_that_is_nothing_is_refused(draft: Draft):
     assert draft.titles == before
 
 
-def test_outline_follows_the_draft_and_its_tree_edits_by_keyboard(draft: Draft):
+def test_outline_palette_and_selection_add_and_group_nodes(draft: Draft):
+    check_outline_follows_the_draft_and_its_tree_edits_by_keyboard(draft)
+    check_port_is_lit_no_longer_than_the_mouse_is_on_it(draft)
+    check_frame_is_put_around_the_selection(draft)
+    check_kind_dragged_from_the_palette_lands_where_it_was_let_go(draft)
+
+
+def check_outline_follows_the_draft_and_its_tree_edits_by_keyboard(draft: Draft):
     page = draft.page
     page.get_by_role("button", name="Toggle left panel").click()
     tree = page.get_by_role("tree", name="Outline of the workflow")
@@ -332,7 +339,16 @@ def test_address_with_a_node_opens_it(draft: Draft):
     expect(page.locator("#panel-node")).to_contain_text("Structured output")
 
 
-def test_picture_of_the_workflow_lies_in_the_export_menu(draft: Draft):
+def test_mouse_inserts_connects_and_deletes(draft: Draft):
+    check_picture_of_the_workflow_lies_in_the_export_menu(draft)
+    check_dropped_file_that_is_nothing_is_refused(draft)
+    check_edge_let_go_over_nothing_asks_what_should_stand_there(draft)
+    check_kind_dropped_on_an_edge_is_inserted(draft)
+    check_note_is_written_in_place_and_shown_rendered(draft)
+    check_menu_by_the_right_button_does_what_it_says(draft)
+
+
+def check_picture_of_the_workflow_lies_in_the_export_menu(draft: Draft):
     page = draft.page
     page.locator("summary[aria-label=More]").click()
     page.locator("summary", has_text="Export").click()
@@ -366,10 +382,17 @@ def test_click_on_an_output_opens_the_picker_and_a_drag_still_connects(signed_in
     assert {source for source, _, _ in board.stored_edges()} == {"a", "b"}
 
 
-def test_plus_is_shown_at_a_node_under_the_mouse_and_at_one_that_has_the_focus(signed_in: Page):
+def test_one_node_is_a_button_away_and_has_a_plus(signed_in: Page):
     board = open_board(
         signed_in, workflow("One", made("a", "template-transform", "One", 0, 0, template="x"))
     )
+    check_graph_out_of_sight_is_a_button_away(signed_in, board)
+    check_plus_is_shown_at_a_node_under_the_mouse_and_at_one_that_has_the_focus(signed_in, board)
+
+
+def check_plus_is_shown_at_a_node_under_the_mouse_and_at_one_that_has_the_focus(
+    signed_in: Page, board: Board
+):
     plus = signed_in.get_by_role("button", name="Add node after")
     expect(plus).to_be_hidden()
 
@@ -386,10 +409,7 @@ def test_plus_is_shown_at_a_node_under_the_mouse_and_at_one_that_has_the_focus(s
     expect(signed_in.locator("#picker-query")).to_be_focused()
 
 
-def test_graph_out_of_sight_is_a_button_away(signed_in: Page):
-    board = open_board(
-        signed_in, workflow("One", made("a", "template-transform", "One", 0, 0, template="x"))
-    )
+def check_graph_out_of_sight_is_a_button_away(signed_in: Page, board: Board):
     back = signed_in.get_by_role("button", name="Back to the graph")
     expect(back).to_be_hidden()
 

@@ -7,7 +7,8 @@ from playwright.sync_api import Page, expect
 
 from tests.journeys.canvas_document import edge, node, note, workflow
 from tests.journeys.chatting import say, use_sample
-from tests.journeys.drawing import Board, open_board, touches
+from tests.journeys.drawing import Board, touches, touchscreen
+from tests.journeys.editing import store_workflow
 from tests.journeys.seeing import box_of, ready
 
 
@@ -44,11 +45,17 @@ def phone(signed_in: Page) -> Board:
 
 
 def open_on_a_phone(page: Page, document: dict[str, Any]) -> Board:
-    board = open_board(page, document)
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.reload()
-    ready(page)
+    board = load_on_a_phone(page, document)
     page.locator(".ed-bar [data-view=canvas]").click()
+    return board
+
+
+def load_on_a_phone(page: Page, document: dict[str, Any]) -> Board:
+    """Its canvas isn't shown yet."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    board = Board(page, store_workflow(page, document))
+    page.goto(f"/workflows/{board.workflow}/")
+    ready(page)
     return board
 
 
@@ -70,7 +77,15 @@ def test_wide_graph_begins_at_its_start_and_one_button_shows_all_of_it(signed_in
         expect(card).to_be_in_viewport(ratio=0.99)
 
 
-def test_small_graph_is_all_in_view_with_titles_that_can_be_read(phone: Board):
+def test_canvas_and_panels_fit_a_phone(phone: Board):
+    check_small_graph_is_all_in_view_with_titles_that_can_be_read(phone)
+    check_message_lies_at_the_top_of_a_phone_not_over_what_one_presses(phone)
+    check_finger_beside_a_small_card_hits_it(phone)
+    check_canvas_shows_the_same_place_after_another_view(phone)
+    check_views_are_in_one_bar_and_comments_in_the_menu(phone)
+
+
+def check_small_graph_is_all_in_view_with_titles_that_can_be_read(phone: Board):
     page = phone.page
 
     for card in page.locator("wf-node").all():
@@ -79,8 +94,14 @@ def test_small_graph_is_all_in_view_with_titles_that_can_be_read(phone: Board):
     assert page.evaluate(FONT_SIZE) >= 8
 
 
-def test_selected_node_is_opened_from_the_bar_below_it(phone: Board):
+def test_nodes_are_opened_and_added_on_a_phone(phone: Board):
+    check_node_is_added_on_the_canvas_and_shown_there_from_the_palette_too(phone)
+    check_selected_node_is_opened_from_the_bar_below_it(phone)
+
+
+def check_selected_node_is_opened_from_the_bar_below_it(phone: Board):
     page = phone.page
+    phone.js("canvas.pick([]); canvas.fit();")
     expect(page.locator("#node-bar")).to_be_hidden()
 
     page.mouse.click(*phone.inside("n1", 0.5, 0.5))
@@ -93,18 +114,17 @@ def test_selected_node_is_opened_from_the_bar_below_it(phone: Board):
     expect(page.locator("#panel-node")).to_be_visible()
 
 
-def test_finger_beside_a_small_card_hits_it(phone: Board):
-    session = phone.page.context.new_cdp_session(phone.page)
-    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
-    x, y = phone.inside("n2", 0.5, 1)
+def check_finger_beside_a_small_card_hits_it(phone: Board):
+    with touchscreen(phone.page) as session:
+        x, y = phone.inside("n2", 0.5, 1)
 
-    touches(session, "touchStart", (x, y + 8))
-    touches(session, "touchEnd")
+        touches(session, "touchStart", (x, y + 8))
+        touches(session, "touchEnd")
 
-    phone.until("return canvas.selection.has('n2');")
+        phone.until("return canvas.selection.has('n2');")
 
 
-def test_node_is_added_on_the_canvas_and_shown_there_from_the_palette_too(phone: Board):
+def check_node_is_added_on_the_canvas_and_shown_there_from_the_palette_too(phone: Board):
     page = phone.page
 
     page.locator(".wf-tools").get_by_role("button", name="Add node").click()
@@ -122,7 +142,7 @@ def test_node_is_added_on_the_canvas_and_shown_there_from_the_palette_too(phone:
     expect(page.locator(".ed-bar [data-view=canvas]")).to_have_attribute("aria-pressed", "true")
 
 
-def test_canvas_shows_the_same_place_after_another_view(phone: Board):
+def check_canvas_shows_the_same_place_after_another_view(phone: Board):
     page = phone.page
     phone.js("canvas.viewport.zoomTo(0.5); canvas.viewport.set(-120, 240);")
     phone.until("return canvas.viewport.x < -100 && canvas.viewport.y > 200;")
@@ -139,9 +159,7 @@ def test_canvas_shows_the_same_place_after_another_view(phone: Board):
 
 
 def test_canvas_stays_where_it_was_moved_as_soon_as_it_was_opened(signed_in: Page):
-    phone = open_on_a_phone(signed_in, chain(*NAMES))
-    phone.page.reload()
-    ready(phone.page)
+    phone = load_on_a_phone(signed_in, chain(*NAMES))
 
     view = phone.js("""
         document.querySelector(".ed-bar [data-view=canvas]").click();
@@ -154,7 +172,7 @@ def test_canvas_stays_where_it_was_moved_as_soon_as_it_was_opened(signed_in: Pag
     assert phone.view() == pytest.approx(view, abs=1)
 
 
-def test_views_are_in_one_bar_and_comments_in_the_menu(phone: Board):
+def check_views_are_in_one_bar_and_comments_in_the_menu(phone: Board):
     page = phone.page
     page.locator(".ed-bar [data-view=node]").click()
     expect(page.locator("#panel-node")).to_be_visible()
@@ -186,7 +204,7 @@ def test_explanation_of_an_answer_opens_within_the_chat(signed_in: Page):
     expect(why).to_be_focused()
 
 
-def test_message_lies_at_the_top_of_a_phone_not_over_what_one_presses(phone: Board):
+def check_message_lies_at_the_top_of_a_phone_not_over_what_one_presses(phone: Board):
     phone.js("canvas.editor.say('Undone: Collect');")
 
     message = box_of(phone.page.locator("#canvas-message"))

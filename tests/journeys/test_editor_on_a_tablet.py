@@ -30,15 +30,12 @@ def open_on_a_tablet(page: Page, width: int, height: int) -> None:
     ready(page)
 
 
-@pytest.mark.parametrize(("width", "height"), SIZES)
-def test_canvas_has_one_panel_beside_it_whatever_is_open_on_a_wide_screen(
-    signed_in: Page, width: int, height: int
-):
+def test_canvas_has_one_panel_beside_it_whatever_is_open_on_a_wide_screen(signed_in: Page):
+    """On each size, also when the page has been open on a tablet before."""
     signed_in.evaluate(
         "localStorage.setItem('editor-panels', JSON.stringify({left: {closed: false}, dock: {closed: false}}))"
     )
-
-    for _visit in range(2):
+    for width, height in (*SIZES, SIZES[0]):
         open_on_a_tablet(signed_in, width, height)
 
         canvas = box_of(signed_in.locator("[data-canvas]"))

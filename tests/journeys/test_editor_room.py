@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import FloatRect, Page, expect
 
 from tests.journeys.canvas_document import edge, node, workflow
-from tests.journeys.drawing import open_board
+from tests.journeys.drawing import Board, open_board
 from tests.journeys.seeing import box_of, steady
 
 
@@ -47,8 +47,14 @@ def test_all_in_view_lies_clear_of_overview_tools_and_first_steps(signed_in: Pag
         assert steady(signed_in, lambda: board.js(COVERED)) == []
 
 
-def test_picker_opened_near_the_inspector_stays_over_the_canvas(signed_in: Page):
+def test_picker_and_new_node_at_the_edge_of_the_view_are_in_sight(signed_in: Page):
     board = open_board(signed_in, grid(1, 1))
+    check_node_added_at_the_edge_of_the_view_moves_it_no_further_than_needed(board)
+    check_picker_opened_near_the_inspector_stays_over_the_canvas(board)
+
+
+def check_picker_opened_near_the_inspector_stays_over_the_canvas(board: Board):
+    signed_in = board.page
     board.js("canvas.editor.panel('run');")
     board.frame()
     canvas = box_of(signed_in.locator("[data-canvas]"))
@@ -63,8 +69,8 @@ def test_picker_opened_near_the_inspector_stays_over_the_canvas(signed_in: Page)
     assert board.view() == seen
 
 
-def test_node_added_at_the_edge_of_the_view_moves_it_no_further_than_needed(signed_in: Page):
-    board = open_board(signed_in, grid(1, 1))
+def check_node_added_at_the_edge_of_the_view_moves_it_no_further_than_needed(board: Board):
+    signed_in = board.page
     canvas = box_of(signed_in.locator("[data-canvas]"))
     before = steady(signed_in, board.view)
 
@@ -106,8 +112,17 @@ def test_panel_that_opens_keeps_the_selected_node_and_its_neighbours_in_view(sig
         assert box["x"] + box["width"] <= canvas["x"] + canvas["width"]
 
 
-def test_message_lies_over_no_node(signed_in: Page):
+def test_nodes_in_a_row_are_seen_from_far_away_covered_by_nothing_and_grouped(signed_in: Page):
     board = open_board(signed_in, row(3))
+    check_mark_and_titles_are_seen_from_far_away_and_the_plus_covers_no_node(board)
+    check_message_lies_over_no_node(board)
+    board.js("canvas.fit();")
+    steady(signed_in, board.view)
+    check_several_nodes_are_grouped_from_their_panel(board)
+
+
+def check_message_lies_over_no_node(board: Board):
+    signed_in = board.page
     # In the middle of the lower edge, where messages are shown otherwise.
     board.js("const v = canvas.viewport; v.set(v.width / 2 - 450, v.height - 110, 1);")
     steady(signed_in, board.view)
@@ -122,8 +137,8 @@ def test_message_lies_over_no_node(signed_in: Page):
     assert message["y"] + message["height"] < card["y"]
 
 
-def test_mark_and_titles_are_seen_from_far_away_and_the_plus_covers_no_node(signed_in: Page):
-    board = open_board(signed_in, row(3))
+def check_mark_and_titles_are_seen_from_far_away_and_the_plus_covers_no_node(board: Board):
+    signed_in = board.page
     board.js("canvas.viewport.zoomTo(1 / 3);")
     board.js("canvas.paintNode('n1', { breakpoint: true });")
     size = "return parseFloat(getComputedStyle(document.querySelector('wf-node[data-breakpoint]'), '::after').width) * canvas.viewport.k;"
@@ -142,8 +157,8 @@ def test_mark_and_titles_are_seen_from_far_away_and_the_plus_covers_no_node(sign
     assert plus["x"] + plus["width"] <= end[0]
 
 
-def test_several_nodes_are_grouped_from_their_panel(signed_in: Page):
-    board = open_board(signed_in, row(3))
+def check_several_nodes_are_grouped_from_their_panel(board: Board):
+    signed_in = board.page
     signed_in.get_by_role("button", name="Toggle right panel").click()
     board.js("canvas.pick(['n0', 'n1']); canvas.editor.panel('node');")
     signed_in.locator("#panel-node").get_by_role("button", name="Group nodes").click()
@@ -170,9 +185,13 @@ ANNOUNCE = """
 """
 
 
-def test_only_what_happens_from_now_on_is_announced(signed_in: Page):
+def test_ends_of_runs_are_announced_once_and_to_who_does_not_see_them(signed_in: Page):
     board = open_board(signed_in, row(2))
+    check_only_what_happens_from_now_on_is_announced(board)
+    check_end_of_a_run_is_not_announced_over_the_chat_that_shows_its_answer(board)
 
+
+def check_only_what_happens_from_now_on_is_announced(board: Board):
     live = board.js(
         ANNOUNCE
         + """
@@ -193,9 +212,7 @@ def test_only_what_happens_from_now_on_is_announced(signed_in: Page):
     assert ended == ["", ""]
 
 
-def test_end_of_a_run_is_not_announced_over_the_chat_that_shows_its_answer(signed_in: Page):
-    board = open_board(signed_in, row(2))
-
+def check_end_of_a_run_is_not_announced_over_the_chat_that_shows_its_answer(board: Board):
     texts = board.js(
         ANNOUNCE
         + """

@@ -190,7 +190,7 @@ def test_typing_goes_on_while_somebody_else_edits_another_field(editor: Page) ->
     assert data_of(editor, "llm")["desc"] == "thinks"
 
 
-def test_title_that_is_typed_survives_the_late_answer_to_adding_the_node(editor: Page) -> None:
+def check_title_that_is_typed_survives_the_late_answer_to_adding_the_node(editor: Page) -> None:
     choose(editor, "llm")
     title = editor.locator(".insp-title")
     title.click(click_count=3)
@@ -207,7 +207,7 @@ def test_title_that_is_typed_survives_the_late_answer_to_adding_the_node(editor:
     expect(title).to_have_value("Think twice")
 
 
-def test_code_is_checked_at_its_line_and_tab_indents(editor: Page) -> None:
+def check_code_is_checked_at_its_line_and_tab_indents(editor: Page) -> None:
     choose(editor, "code")
     code = editor.locator("[data-field=code] textarea")
     code.click()
@@ -226,7 +226,17 @@ def test_code_is_checked_at_its_line_and_tab_indents(editor: Page) -> None:
     until(editor, lambda: data_of(editor, "code")["code"].endswith("return {}"))
 
 
-def test_condition_offers_the_operators_of_its_variables_type(editor: Page) -> None:
+def test_settings_of_each_node_are_typed_checked_and_kept(editor: Page):
+    check_condition_offers_the_operators_of_its_variables_type(editor)
+    check_code_is_checked_at_its_line_and_tab_indents(editor)
+    check_images_are_switched_on_and_their_detail_is_kept(editor)
+    check_memory_is_switched_on_and_looked_at(editor)
+    check_input_is_named_after_its_label_until_it_has_a_name(editor)
+    check_problem_leads_to_its_field(editor)
+    check_variable_of_the_workflow_is_added_and_its_secret_masked(editor)
+
+
+def check_condition_offers_the_operators_of_its_variables_type(editor: Page) -> None:
     choose(editor, "if")
     editor.locator("[data-field=cases] .insp-cases > .insp-add").click()
     card = editor.locator("[data-field=cases] .insp-cases > .insp-card")
@@ -256,7 +266,7 @@ def test_condition_offers_the_operators_of_its_variables_type(editor: Page) -> N
     assert data_of(editor, "if")["cases"][0]["case_id"] == "true"
 
 
-def test_memory_is_switched_on_and_looked_at(editor: Page) -> None:
+def check_memory_is_switched_on_and_looked_at(editor: Page) -> None:
     choose(editor, "llm")
     editor.locator("[data-section=enhanced_memory] [data-key=enabled]").check()
     until(editor, lambda: data_of(editor, "llm")["enhanced_memory"]["enabled"])
@@ -270,7 +280,7 @@ def test_memory_is_switched_on_and_looked_at(editor: Page) -> None:
     expect(editor.locator("[data-recall]")).to_contain_text("nobody-knows")
 
 
-def test_variable_of_the_workflow_is_added_and_its_secret_masked(editor: Page) -> None:
+def check_variable_of_the_workflow_is_added_and_its_secret_masked(editor: Page) -> None:
     editor.evaluate("mnemoflow.editor.canvas.pick([])")
     editor.evaluate("mnemoflow.editor.panel('node')")
     area = editor.locator("[data-area=environment]")
@@ -292,7 +302,7 @@ def test_variable_of_the_workflow_is_added_and_its_secret_masked(editor: Page) -
     expect(editor.locator("[data-reference='{{#env.TOKEN#}}']")).to_be_visible()
 
 
-def test_problem_leads_to_its_field(editor: Page) -> None:
+def check_problem_leads_to_its_field(editor: Page) -> None:
     choose(editor, "end")
     editor.locator("[data-field=outputs] .insp-add").click()
     editor.locator("[data-field=outputs] [data-key=variable]").fill("out")
@@ -309,7 +319,13 @@ def test_problem_leads_to_its_field(editor: Page) -> None:
     expect(pointed_at).to_have_count(0)
 
 
-def test_slash_after_a_problem_that_is_pressed_twice_is_typed(editor: Page) -> None:
+def test_problems_and_titles_leave_the_focus_to_who_types(editor: Page):
+    check_slash_after_a_problem_that_is_pressed_twice_is_typed(editor)
+    check_rows_without_a_name_are_marked_once_they_are_left(editor)
+    check_title_that_is_typed_survives_the_late_answer_to_adding_the_node(editor)
+
+
+def check_slash_after_a_problem_that_is_pressed_twice_is_typed(editor: Page) -> None:
     editor.locator("#problems-button").click()
     problem = editor.locator("#panel-problems [data-jump=llm][data-field^=prompt_template]").first
     text = editor.locator("[data-field=prompt_template] textarea").first
@@ -323,7 +339,7 @@ def test_slash_after_a_problem_that_is_pressed_twice_is_typed(editor: Page) -> N
     expect(editor.locator("#picker")).to_be_hidden()
 
 
-def test_images_are_switched_on_and_their_detail_is_kept(editor: Page) -> None:
+def check_images_are_switched_on_and_their_detail_is_kept(editor: Page) -> None:
     choose(editor, "llm")
     section = editor.locator("[data-key=vision]")
     section.locator("input[role=switch]").first.check()
@@ -402,7 +418,7 @@ def test_settings_fetched_before_an_edit_bring_back_nothing(signed_in: Page):
     expect(page.locator("#panel-node [data-row=remove]")).to_have_count(0)
 
 
-def test_input_is_named_after_its_label_until_it_has_a_name(editor: Page) -> None:
+def check_input_is_named_after_its_label_until_it_has_a_name(editor: Page) -> None:
     choose(editor, "start")
     inputs = editor.locator("#panel-node [data-field=variables]")
     inputs.locator(".insp-add").click()
@@ -426,7 +442,7 @@ def test_input_is_named_after_its_label_until_it_has_a_name(editor: Page) -> Non
     )
 
 
-def test_rows_without_a_name_are_marked_once_they_are_left(editor: Page) -> None:
+def check_rows_without_a_name_are_marked_once_they_are_left(editor: Page) -> None:
     """Rows of tables that the server never sees say themselves what they lack, others at the control that lacks it."""
     choose(editor, "code")
     field = editor.locator("[data-field=outputs]")

@@ -1,7 +1,7 @@
 """How the panel of a node marks what is missing, and what the pills of its texts say."""
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.journeys.canvas_document import LLM, edge, node, workflow
 from tests.journeys.editing import import_workflow
@@ -14,41 +14,36 @@ SHARE_OF_NAME = """label => parseFloat(getComputedStyle(label, "::after").width)
   / (label.clientWidth - parseFloat(getComputedStyle(label).paddingLeft) * 2)"""
 
 
-@pytest.mark.parametrize("connected", [True, False])
-def test_missing_text_has_a_border_in_the_colour_of_its_problem(
-    signed_in: Page, connected: bool
-) -> None:
-    request = node("get", "http-request", "Get", 320, 0, method="get", url="")
-    edges = [edge("start", "get")] if connected else []
-    page = import_workflow(signed_in, workflow("Asks", START, request, edges=edges)).page
-    page.locator('wf-node[data-id="get"]').click()
-    field = page.locator("#panel-node [data-field=url]")
-    problem = field.locator(".insp-problems > li")
-    expect(problem).to_have_class("is-error" if connected else "is-warning")
+def test_missing_text_has_a_border_in_the_colour_of_its_problem(signed_in: Page) -> None:
+    """What lacks where the workflow goes is an error, and elsewhere a warning."""
+    empty = {"method": "get", "url": ""}
+    connected = node("get", "http-request", "Get", 320, 0, **empty)
+    loose = node("loose", "http-request", "Loose", 320, 240, **empty)
+    nodes = (START, connected, loose)
+    page = import_workflow(signed_in, workflow("Asks", *nodes, edges=[edge("start", "get")])).page
 
-    colour = problem.evaluate("line => getComputedStyle(line).color")
-    expect(field.locator(".insp-paper")).to_have_css("border-top-color", colour)
+    for id_, severity in (("get", "is-error"), ("loose", "is-warning")):
+        page.locator(f'wf-node[data-id="{id_}"]').click()
+        field = page.locator(f"[data-inspector=node][data-node={id_}] [data-field=url]")
+        problem = field.locator(".insp-problems > li")
+        expect(problem).to_have_class(severity)
+        colour = problem.evaluate("line => getComputedStyle(line).color")
+        expect(field.locator(".insp-paper")).to_have_css("border-top-color", colour)
 
 
-def fill_prompt(signed_in: Page, text: str) -> Locator:
-    """Return the pills of a prompt with this text."""
+def test_pills_of_a_text_are_named_and_have_room(signed_in: Page) -> None:
     later = node("count", "template-transform", "Count", 640, 0, template="1", variables=[])
     edges = [edge("start", "llm"), edge("llm", "count")]
     nodes = (START, node("llm", "llm", "Think", 320, 0, **LLM), later)
     page = import_workflow(signed_in, workflow("Thinks", *nodes, edges=edges)).page
     page.locator('wf-node[data-id="llm"]').click()
-    page.locator("#panel-node [data-field=prompt_template] textarea").first.fill(text)
-    return page.locator("#panel-node .pill-label")
+    text = page.locator("#panel-node [data-field=prompt_template] textarea").first
+    pill = page.locator("#panel-node .pill-label")
 
+    text.fill("{{#count.output#}}")
+    expect(pill).to_have_attribute("data-title", "Count")  # of a node that comes later
 
-def test_variable_of_a_node_that_comes_later_is_named_by_its_title(signed_in: Page) -> None:
-    pill = fill_prompt(signed_in, "{{#count.output#}}")
-
-    expect(pill).to_have_attribute("data-title", "Count")
-
-
-def test_name_alone_at_the_end_of_a_line_has_its_pill_to_itself(signed_in: Page) -> None:
-    pill = fill_prompt(signed_in, "{{#query#}}")
-
+    text.fill("{{#query#}}")
     expect(pill).to_have_attribute("data-name", "query")
+    # Alone at the end of a line, it has its pill to itself.
     assert pill.evaluate(SHARE_OF_NAME) == pytest.approx(1, abs=0.02)

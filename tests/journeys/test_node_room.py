@@ -111,9 +111,14 @@ def test_node_put_onto_an_edge_lies_on_no_other_one(
     }
 
 
-def test_row_below_a_high_node_moves_down_as_a_whole(signed_in: Page):
+def test_rows_make_room_and_views_come_back_when_an_insertion_is_undone(signed_in: Page):
     board = open_board(signed_in, TWO_ROWS)
+    check_view_that_an_insertion_changed_comes_back_when_it_is_undone(board)
+    check_view_that_somebody_moved_since_an_insertion_stays_when_it_is_undone(board)
+    check_row_below_a_high_node_moves_down_as_a_whole(board)
 
+
+def check_row_below_a_high_node_moves_down_as_a_whole(board: Board):
     new = insert(board, ("if", "a"), "if/else")
 
     boxes = board.js(BOXES)
@@ -122,8 +127,7 @@ def test_row_below_a_high_node_moves_down_as_a_whole(signed_in: Page):
     assert [boxes[id_][1] for id_ in ("start", "if", "a", "c", "end")] == [0] * 5
 
 
-def test_view_that_an_insertion_changed_comes_back_when_it_is_undone(signed_in: Page):
-    board = open_board(signed_in, TWO_ROWS)
+def check_view_that_an_insertion_changed_comes_back_when_it_is_undone(board: Board):
     board.js("canvas.fit();")
     board.frame()
     before = board.view()
@@ -137,8 +141,7 @@ def test_view_that_an_insertion_changed_comes_back_when_it_is_undone(signed_in: 
     assert len(board.js(BOXES)) == 6
 
 
-def test_view_that_somebody_moved_since_an_insertion_stays_when_it_is_undone(signed_in: Page):
-    board = open_board(signed_in, TWO_ROWS)
+def check_view_that_somebody_moved_since_an_insertion_stays_when_it_is_undone(board: Board):
     board.js("canvas.fit();")
     board.frame()
     before = board.view()

@@ -14,7 +14,7 @@ def draft(signed_in: Page) -> Draft:
     return open_sample(signed_in)
 
 
-def test_node_is_pinned_from_its_menu_and_its_card_says_so(draft: Draft):
+def check_node_is_pinned_from_its_menu_and_its_card_says_so(draft: Draft):
     page, node = draft.page, draft.node("Recall")
     chip = page.locator('wf-node[data-title="Recall"] .wf-pin')
 
@@ -30,7 +30,12 @@ def test_node_is_pinned_from_its_menu_and_its_card_says_so(draft: Draft):
     expect(chip).to_be_visible()
 
 
-def test_tab_of_outputs_says_what_a_pin_does_and_leads_to_it(draft: Draft):
+def test_pins_are_set_from_the_menu_and_from_the_outputs(draft: Draft):
+    check_tab_of_outputs_says_what_a_pin_does_and_leads_to_it(draft)
+    check_node_is_pinned_from_its_menu_and_its_card_says_so(draft)
+
+
+def check_tab_of_outputs_says_what_a_pin_does_and_leads_to_it(draft: Draft):
     page = draft.page
     draft.focus("Generate answer")
     page.keyboard.press("Enter")
