@@ -107,9 +107,15 @@ def test_strip_and_box_stay_in_sight_and_the_log_follows_what_is_said(signed_in:
         expect(page.locator(".bubble-me").last).to_be_in_viewport(ratio=1)
 
 
-def test_earlier_runs_open_over_the_log_and_leave_when_one_is_chosen(signed_in: Page):
+def test_earlier_runs_and_memories_are_listed_live_as_the_runs_page_lists_them(signed_in: Page):
+    use_sample(signed_in, "A chatbot that remembers")
+    check_earlier_runs_open_over_the_log_and_leave_when_one_is_chosen(signed_in)
+    check_live_pane_and_the_runs_page_agree_on_what_a_search_missed(signed_in)
+    check_memory_searched_for_stands_first_though_its_node_was_slower(signed_in)
+
+
+def check_earlier_runs_open_over_the_log_and_leave_when_one_is_chosen(signed_in: Page):
     page = signed_in
-    use_sample(page, "A chatbot that remembers")
     say(page, "My bicycle is green.")
     past = page.locator(".run-past")
 
@@ -136,10 +142,9 @@ MISSES: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-def test_live_pane_and_the_runs_page_agree_on_what_a_search_missed(signed_in: Page):
+def check_live_pane_and_the_runs_page_agree_on_what_a_search_missed(signed_in: Page):
     """One truth in two languages: ``missed_by`` here, ``findUnmatchedQuery`` in the browser."""
     page = signed_in
-    use_sample(page, "A chatbot that remembers")
     entry = {"id": "1", "score": None}
     taken = {"scope": "user", "query": None, "sought": {"top_k": 5}, "entries": [entry]}
     asked = [[entry, taken, [taken, {**SEARCH, **other}]] for _, other, _ in MISSES]
@@ -159,9 +164,8 @@ def test_live_pane_and_the_runs_page_agree_on_what_a_search_missed(signed_in: Pa
     assert here == there == [expected for _, _, expected in MISSES]
 
 
-def test_memory_searched_for_stands_first_though_its_node_was_slower(signed_in: Page):
+def check_memory_searched_for_stands_first_though_its_node_was_slower(signed_in: Page):
     page = signed_in
-    use_sample(page, "A chatbot that remembers")
     newest = {"scope": "user", "query": None, "sought": {"top_k": 5}}
     sought = {"scope": "user", "query": "tea", "sought": {"top_k": 5}}
     heard = [

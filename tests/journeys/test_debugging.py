@@ -122,9 +122,8 @@ def test_run_is_held_changed_and_goes_on(signed_in: Page) -> None:
     expect(last_run(page, "second", "Second")).to_contain_text("b(changed)")
 
 
-def test_part_of_a_run_keeps_the_rest_and_a_pin_takes_the_nodes_place(signed_in: Page) -> None:
+def check_part_of_a_run_keeps_the_rest_and_a_pin_takes_the_nodes_place(signed_in: Page) -> None:
     page = signed_in
-    import_workflow(page, WORKFLOW)
     run(page, "1")
     until(page, "succeeded")
     page.evaluate("window.mnemoflow.editor.panel('log')")
@@ -145,9 +144,14 @@ def test_part_of_a_run_keeps_the_rest_and_a_pin_takes_the_nodes_place(signed_in:
     expect(step(page, "Second")).not_to_contain_text("Reused")
 
 
-def test_node_alone_asks_for_what_it_reads(signed_in: Page) -> None:
+def test_node_alone_and_part_of_a_run_are_run_again(signed_in: Page) -> None:
+    import_workflow(signed_in, WORKFLOW)
+    check_node_alone_asks_for_what_it_reads(signed_in)
+    check_part_of_a_run_keeps_the_rest_and_a_pin_takes_the_nodes_place(signed_in)
+
+
+def check_node_alone_asks_for_what_it_reads(signed_in: Page) -> None:
     page = signed_in
-    import_workflow(page, WORKFLOW)
 
     command(page, "second", "run-node")
     page.locator("[data-needs] textarea").fill("typed")

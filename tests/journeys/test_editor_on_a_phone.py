@@ -45,17 +45,11 @@ def phone(signed_in: Page) -> Board:
 
 
 def open_on_a_phone(page: Page, document: dict[str, Any]) -> Board:
-    board = load_on_a_phone(page, document)
-    page.locator(".ed-bar [data-view=canvas]").click()
-    return board
-
-
-def load_on_a_phone(page: Page, document: dict[str, Any]) -> Board:
-    """Its canvas isn't shown yet."""
     page.set_viewport_size({"width": 390, "height": 844})
     board = Board(page, store_workflow(page, document))
     page.goto(f"/workflows/{board.workflow}/")
     ready(page)
+    page.locator(".ed-bar [data-view=canvas]").click()
     return board
 
 
@@ -159,7 +153,9 @@ def check_canvas_shows_the_same_place_after_another_view(phone: Board):
 
 
 def test_canvas_stays_where_it_was_moved_as_soon_as_it_was_opened(signed_in: Page):
-    phone = load_on_a_phone(signed_in, chain(*NAMES))
+    phone = open_on_a_phone(signed_in, chain(*NAMES))
+    phone.page.reload()
+    ready(phone.page)
 
     view = phone.js("""
         document.querySelector(".ed-bar [data-view=canvas]").click();

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
+from tests.journeys.drawing import touchscreen
 from tests.journeys.rooms import SIZE, Rooms
 from tests.support.stack import LiveStack
 
@@ -64,6 +65,14 @@ def test_room_whose_page_has_fingers_is_not_lent_again(rooms: Rooms):
         session.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
     with rooms.lent() as next_one:
         assert next_one is not first
+
+
+def test_room_whose_page_had_fingers_for_a_while_is_lent_again(rooms: Rooms):
+    with rooms.lent() as first, touchscreen(first.pages[0]):
+        assert first.pages[0].evaluate("() => navigator.maxTouchPoints") > 0
+    with rooms.lent() as again:
+        assert again is first
+        assert again.pages[0].evaluate("() => navigator.maxTouchPoints") == 0
 
 
 def test_room_in_which_the_pages_were_closed_is_not_lent_again(rooms: Rooms):

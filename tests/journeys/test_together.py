@@ -58,7 +58,13 @@ def title_of(seat: Seat, node: str) -> Any:
     return seat.editor(TITLE, node)
 
 
-def test_edit_by_mouse_arrives_in_the_other_browser(both: Pair):
+def test_edits_of_two_arrive_are_undone_by_whom_they_are_and_refused_for_one(both: Pair):
+    check_edit_by_mouse_arrives_in_the_other_browser(both)
+    check_undo_takes_back_ones_own_alone(both)
+    check_refused_edit_is_taken_back_and_reported(both)
+
+
+def check_edit_by_mouse_arrives_in_the_other_browser(both: Pair):
     alice, bob = both.seats
 
     alice.drag("t1", 60, 120)
@@ -77,7 +83,7 @@ def is_cursor_seen(mover: Seat, watcher: Seat) -> bool:
     return watcher.page.locator(".tg-cursor").count() > 0
 
 
-def test_presence_shows_names_selections_and_who_left(both: Pair):
+def check_presence_shows_names_selections_and_who_left(both: Pair):
     alice, bob = both.seats
 
     expect(alice.page.locator("#presence .tg-face")).to_have_text(["B"])
@@ -114,7 +120,7 @@ def test_new_tab_tells_the_others_nothing_until_something_is_selected_in_it(both
     assert [body and body["selection"] for body in bodies] == [["t3"]]
 
 
-def test_refused_edit_is_taken_back_and_reported(both: Pair):
+def check_refused_edit_is_taken_back_and_reported(both: Pair):
     _alice, bob = both.seats
 
     answer = bob.editor(
@@ -223,17 +229,17 @@ def test_tab_that_slept_catches_up_whole(both: Pair, shell: Shell):
     assert "t3" not in bob.shown()["nodes"]
 
 
-def test_undo_takes_back_ones_own_alone(both: Pair):
+def check_undo_takes_back_ones_own_alone(both: Pair):
     alice, bob = both.seats
-    rename(alice, "t1", "Alice's")
-    both.until(lambda: title_of(bob, "t1") == "Alice's")
-    rename(bob, "t2", "Bob's")
-    both.until(lambda: title_of(alice, "t2") == "Bob's")
+    rename(alice, "t3", "Alice's")
+    both.until(lambda: title_of(bob, "t3") == "Alice's")
+    rename(bob, "t4", "Bob's")
+    both.until(lambda: title_of(alice, "t4") == "Bob's")
 
     alice.editor("(e) => e.edits.undo()")
 
     both.until_equal()
-    assert [both.rows()["nodes"][node][2] for node in ("t1", "t2")] == ["t1", "Bob's"]
+    assert [both.rows()["nodes"][node][2] for node in ("t3", "t4")] == ["t3", "Bob's"]
 
 
 def test_undo_of_what_somebody_changed_since_is_decided(both: Pair):
@@ -265,7 +271,12 @@ def test_undo_of_what_somebody_changed_since_is_decided(both: Pair):
     both.until_equal()
 
 
-def test_comment_arrives_live_with_its_count_and_a_mention(both: Pair):
+def test_comments_and_presence_are_seen_by_the_other_until_one_leaves(both: Pair):
+    check_comment_arrives_live_with_its_count_and_a_mention(both)
+    check_presence_shows_names_selections_and_who_left(both)
+
+
+def check_comment_arrives_live_with_its_count_and_a_mention(both: Pair):
     alice, bob = both.seats
     alice.editor("(e) => { e.canvas.pick(['t2']); e.panel('comments'); }")
     alice.page.locator("#comment-new").fill("half a thought")
