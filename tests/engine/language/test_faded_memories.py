@@ -7,7 +7,11 @@ import pytest
 
 from tests.support.documents import document, end, start
 from workflows.engine.language.content_marks.faded_memories import MAX_WORDS, SIZE, FadedMemories
-from workflows.engine.language.content_marks.shown_memories import ShownMemories, bound_memories
+from workflows.engine.language.content_marks.shown_memories import (
+    MAX_VALUE,
+    ShownMemories,
+    bound_memories,
+)
 from workflows.engine.runtime.runner import WorkflowRunner
 
 
@@ -50,6 +54,19 @@ def test_memory_that_was_shown_long_ago_is_recognized_in_every_encoding(word: st
     assert memories.is_in([word[::-1]])
     assert memories.is_in(f"https://x.test/{encoded}")
     assert any(word in passage for passage in memories.find_in(f"so: {word}."))
+
+
+@pytest.mark.parametrize("before", ["a page. ", "b"])
+def test_memory_behind_more_than_is_searched_is_handed_on(before: str) -> None:
+    memories = shown(("Her goldfish is called Berenice", "4711", *bound_memories(OLD)))
+    value = {"page": before * (MAX_VALUE // len(before) + 1), "note": "It is called Berenice, 4711"}
+
+    handed_on = shown(bound_memories(memories.find_in(value)))
+
+    assert handed_on.is_in({"q": "is called berenice"})
+    assert handed_on.is_in({"q": "Berenice"})
+    assert handed_on.is_in({"q": "4711"})
+    assert not handed_on.is_in({"q": "weather in Bern"})
 
 
 def test_filters_of_two_turns_at_the_same_time_become_one() -> None:

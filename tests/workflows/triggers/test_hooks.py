@@ -19,6 +19,7 @@ from workflows.services.catalog import importing
 from workflows.services.editor.drafts import archive
 from workflows.services.triggers.activation import switch_trigger
 from workflows.services.triggers.addresses import read_token, replace_address, replace_secret
+from workflows.services.triggers.requests import choose_answer_type
 
 
 pytestmark = pytest.mark.django_db
@@ -77,6 +78,11 @@ def test_answer_is_no_page_that_a_browser_runs(bob, publish):
     assert answer["Content-Type"] == "text/plain; charset=utf-8"
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert "sandbox" in answer["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize("text", ["[" * 5_000, '{"a":' * 5_000, "1" * 6_000, "NaN", "{"])
+def test_answer_that_no_parser_takes_is_plain_text(text: str) -> None:
+    assert choose_answer_type(text) == "text/plain; charset=utf-8"
 
 
 def test_answer_that_is_not_drawn_names_the_run(bob, publish):

@@ -24,7 +24,7 @@ from workflows.engine.language.document import Json
 
 
 MAX_TEXT: Final = 100_000  # characters of one memory
-MAX_VALUE: Final = 300_000  # characters of what a run hands on
+MAX_VALUE: Final = 300_000  # characters of what a run hands on that are searched
 MAX_WORD: Final = 40  # characters by which a longer word is recognized
 # Letters and digits in a row that are no coincidence, and how many of them where each is a word.
 WINDOW: Final = 8
@@ -55,11 +55,13 @@ class ShownMemories:
         self._windows: set[str] = set()
         self._words = _Words()
         self._faded: list[FadedMemories] = []
+        self._passages: set[str] = set()  # that stand for all of them
 
     def add(self, texts: Iterable[str]) -> None:
         for text in texts:
             if faded := FadedMemories.parse(text):
                 self._faded.append(faded)
+                self._passages.add(text)
                 continue
             squeezed = _squeeze(text[:MAX_TEXT])
             windows = set(_iter_windows(squeezed))
@@ -67,6 +69,7 @@ class ShownMemories:
             if MIN_VALUE <= len(squeezed) < WINDOW:
                 words.add(squeezed)
             words = {word[:MAX_WORD] for word in words}
+            self._passages |= {squeezed, *words}
             self._windows |= windows - self._own_windows
             self._words.add(words - _Words(words).find_in(self._own))
 
@@ -78,10 +81,15 @@ class ShownMemories:
         return any(map(self._is_in_text, {_squeeze(each) for each in _decode(text)}))
 
     def find_in(self, value: Json) -> tuple[str, ...]:
-        """Return the words of memories in a value, without what stands between them, so that ``add`` recognizes them elsewhere."""
+        """Return the words of memories in a value, without what stands between them, so that ``add`` recognizes them elsewhere.
+
+        A value that is too long to be searched may have any of the memories: the words of all of them are returned.
+        """
         if not self._windows and not self._words and not self._faded:
             return ()
-        text = " ".join(iter_texts(value))[:MAX_VALUE]
+        text = " ".join(iter_texts(value))
+        if len(text) > MAX_VALUE:
+            return tuple(sorted(self._passages - {""}))
         passages = {
             passage
             for each in set(_decode(text))
