@@ -94,7 +94,7 @@ class NumberFinder:
         kinds = {TextKind.NUMBER, TextKind.BYTES}
         positions = [index for index, each in enumerate(texts) if each.kind in kinds]
         numbers = [texts[position].text for position in positions]
-        said = {
+        masked = {
             position
             for position, number in zip(positions, numbers, strict=True)
             if any(secret in number for secret in self._digits)
@@ -102,5 +102,5 @@ class NumberFinder:
         spelled, lengths = _DECIMALS.join(numbers), list(map(len, numbers))
         for form in self._forms[0][1]:
             for first, last in _DECIMALS.find(spelled, lengths, form):
-                said |= set(positions[first : last + 1])
-        return said
+                masked |= set(positions[first : last + 1])
+        return masked

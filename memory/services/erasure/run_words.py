@@ -47,11 +47,11 @@ def list_entries_with_words(
     team_id: UUID, run_ids: Sequence[str], erased: Sequence[UUID] = ()
 ) -> list[EntryWithWords]:
     """Return the entries with words of these runs, outside of the namespaces that are erased as a whole."""
-    written = Revision.objects.unscoped().filter(
+    revisions = Revision.objects.unscoped().filter(
         team_id=team_id, run_id__in=list(run_ids), operation__in=WRITING
     )
     shared = Entry.objects.unscoped().filter(team_id=team_id).exclude(namespace__in=list(erased))
-    ids = set(shared.filter(pk__in=written.values("entry_id")).values_list("pk", flat=True))
+    ids = set(shared.filter(pk__in=revisions.values("entry_id")).values_list("pk", flat=True))
     words = _RunWords.of(team_id, frozenset(run_ids), _load_histories(ids))
     changed = Revision.objects.unscoped().filter(
         team_id=team_id, change_id__in=[*words.changes], operation__in=WRITING
@@ -70,7 +70,7 @@ class _RunWords:
     """
 
     run_ids: frozenset[str]
-    written: frozenset[str]
+    run_texts: frozenset[str]
     of_entries: frozenset[str]
     proposal_changes: frozenset[UUID]
     entry_changes: Mapping[UUID, frozenset[UUID]]
@@ -88,14 +88,14 @@ class _RunWords:
         proposals = Proposal.objects.unscoped().filter(team_id=team_id, run_id__in=[*run_ids])
         applied = list(proposals.exclude(change_id=None).values_list("change_id", "edited", "new"))
         proposed = {_dump(new["value"]) for _change, edited, new in applied if new and not edited}
-        written = {each.text for each in revisions if each.writes and each.run_id in run_ids}
+        run_texts = {each.text for each in revisions if each.writes and each.run_id in run_ids}
         proposal_changes = frozenset(change for change, _edited, _new in applied if change)
         entry_changes: defaultdict[UUID, frozenset[UUID]] = defaultdict(frozenset)
         for each in revisions:
             entry_changes[each.change_id] |= {each.entry_id}
         return cls(
             run_ids,
-            frozenset(written | proposed),
+            frozenset(run_texts | proposed),
             frozenset(each.text for each in revisions),
             proposal_changes,
             dict(entry_changes),
@@ -115,7 +115,7 @@ class _RunWords:
         """Return whether somebody else has written a value of the entry. An approval of the same value adds no words."""
         own_texts: set[str] = set()
         for revision in history:
-            is_carried = self._is_carried(revision) and revision.text in self.written
+            is_carried = self._is_carried(revision) and revision.text in self.run_texts
             if self._is_of_run(revision) or is_carried:
                 own_texts.add(revision.text)
                 continue
@@ -133,9 +133,9 @@ class _RunWords:
             return False
         if revision.change_id in self.proposal_changes:
             return True
-        others = self.entry_changes.get(revision.change_id, frozenset()) - {revision.entry_id}
+        other_ids = self.entry_changes.get(revision.change_id, frozenset()) - {revision.entry_id}
         is_known = revision.text in self.of_entries or revision.change_id in self.merges
-        return bool(others) and is_known
+        return bool(other_ids) and is_known
 
 
 def _list_merges(team_id: UUID, changes: Iterable[UUID]) -> frozenset[UUID]:
