@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.canvas_document import node, workflow
 from tests.journeys.editing import edit_elsewhere, id_in, import_workflow, open_sample
 from tests.journeys.seeing import Gate, ready, until
 
@@ -485,21 +484,3 @@ def test_new_node_opens_at_its_settings_whatever_was_open_before(signed_in: Page
     expect(panel.locator(".insp-title")).to_have_value("Template")
     expect(panel.get_by_role("tab", name="Settings")).to_have_attribute("aria-selected", "true")
     expect(panel.locator("[data-tab-body=last]")).to_be_hidden()
-
-
-def test_schedule_shows_only_what_its_repetition_needs(signed_in: Page):
-    schedule = node("when", "trigger-schedule", "When", 0, 0, mode="visual", frequency="daily")
-    page = import_workflow(signed_in, workflow("Nightly", schedule)).page
-    page.locator('wf-node[data-id="when"]').click()
-    fields = page.locator("#panel-node")
-
-    def expect_only(*names: str) -> None:
-        for name in ("time", "weekdays", "monthly_days", "on_minute"):
-            field = fields.locator(f'[data-field="visual_config.{name}"]')
-            expect(field).to_be_visible() if name in names else expect(field).to_be_hidden()
-
-    expect_only("time")
-    fields.get_by_label("Repeat").select_option(label="Every week")
-    expect_only("time", "weekdays")
-    fields.get_by_label("Repeat").select_option(label="Every hour")
-    expect_only("on_minute")

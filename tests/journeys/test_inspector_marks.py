@@ -47,3 +47,21 @@ def test_pills_of_a_text_are_named_and_have_room(signed_in: Page) -> None:
     expect(pill).to_have_attribute("data-name", "query")
     # Alone at the end of a line, it has its pill to itself.
     assert pill.evaluate(SHARE_OF_NAME) == pytest.approx(1, abs=0.02)
+
+
+def test_schedule_shows_only_what_its_repetition_needs(signed_in: Page):
+    schedule = node("when", "trigger-schedule", "When", 0, 0, mode="visual", frequency="daily")
+    page = import_workflow(signed_in, workflow("Nightly", schedule)).page
+    page.locator('wf-node[data-id="when"]').click()
+    fields = page.locator("#panel-node")
+
+    def expect_only(*names: str) -> None:
+        for name in ("time", "weekdays", "monthly_days", "on_minute"):
+            field = fields.locator(f'[data-field="visual_config.{name}"]')
+            expect(field).to_be_visible() if name in names else expect(field).to_be_hidden()
+
+    expect_only("time")
+    fields.get_by_label("Repeat").select_option(label="Every week")
+    expect_only("time", "weekdays")
+    fields.get_by_label("Repeat").select_option(label="Every hour")
+    expect_only("on_minute")
