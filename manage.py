@@ -13,13 +13,14 @@ def main(argv: list[str]) -> None:
         from django.core.management import execute_from_command_line
 
         from config.embedded.session import run_services_for_command
+        from config.interpreter.data_stack import call_with_room
     except ModuleNotFoundError as error:
         sys.exit(f"{error}. Run `make setup`, then use .venv/bin/python manage.py …")
 
     # Models and schemas are made once and kept: looking among them for garbage took a fifth of each command's start.
     gc.set_threshold(20_000, 10, 20)
     with run_services_for_command(argv):
-        execute_from_command_line(argv)
+        call_with_room(execute_from_command_line, argv)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import hypothesis
 import pytest
+from _pytest import runner
 from django.utils import translation
 from hypothesis.internal.conjecture import providers
 
 from config import ids
+from config.interpreter.data_stack import call_with_room
 from tests.order import pytest_collection_modifyitems
 
 
@@ -64,6 +66,12 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Run each test as pytest does, but with room for its frames: requests are made sixty calls deep in a test."""
+    return call_with_room(runner.pytest_runtest_protocol, item, nextitem)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -16,6 +16,8 @@ from typing import Any, Final, TypeVar
 
 from asgiref.sync import sync_to_async
 
+from config.interpreter.data_stack import call_with_room
+
 
 T = TypeVar("T")
 
@@ -38,8 +40,8 @@ class PageThreads:
         await turn.begin()
         token = _own_turn.set(turn)
         try:
-            call = sync_to_async(function, thread_sensitive=False, executor=self._threads)
-            return await call(*arguments)
+            call = sync_to_async(call_with_room, thread_sensitive=False, executor=self._threads)
+            return await call(function, *arguments)
         finally:
             _own_turn.reset(token)
             if turn.is_held:

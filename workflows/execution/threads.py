@@ -11,6 +11,7 @@ from typing import Generic, ParamSpec, TypeVar
 
 from django.db import connections
 
+from config.interpreter.data_stack import call_with_room
 from config.postgres.outages import retry_during_outage
 
 
@@ -30,7 +31,7 @@ async def run_once_in_thread(function: Callable[P, T], *args: P.args, **kwargs: 
 
     def run_and_close() -> T:
         try:
-            return function(*args, **kwargs)
+            return call_with_room(function, *args, **kwargs)
         finally:
             connections.close_all()
 

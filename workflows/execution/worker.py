@@ -24,6 +24,7 @@ from redis.exceptions import RedisError
 
 from config import net
 from config.ids import uuid7
+from config.interpreter.data_stack import call_with_room
 from config.monitoring.collectors import pools
 from workflows.execution import claims, recovery
 from workflows.execution.db import Database
@@ -123,7 +124,7 @@ class Worker:
 
     def _run_loop(self) -> None:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(self._main())
+            call_with_room(runner.run, self._main())
 
     # -- in the loop ----------------------------------------------------------------------------
 

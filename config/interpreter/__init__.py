@@ -1,0 +1,1 @@
+"""What is set in the Python interpreter itself."""
