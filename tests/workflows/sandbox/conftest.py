@@ -60,7 +60,7 @@ def jobs_taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.fixture
 def grace_seconds(monkeypatch: pytest.MonkeyPatch) -> float:
     """Give programs that run until they are killed less time than others have beyond their limit, and return it."""
-    monkeypatch.setattr(monty, "GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(monty, "GRACE_SECONDS", 0.1)
     return monty.GRACE_SECONDS
 
 

@@ -29,7 +29,7 @@ from workflows.sandbox.pool import RunnerPool
 
 CANARY = "canary-51c0ffee77"
 LIMITS = CodeLimits(seconds=60, memory_bytes=64 * 1024 * 1024)
-SHORT = replace(LIMITS, seconds=0.3)  # for what runs until it is ended
+SHORT = replace(LIMITS, seconds=0.1)  # for what runs until it is ended
 
 
 @pytest.fixture(scope="module")
