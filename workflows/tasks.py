@@ -23,7 +23,7 @@ from workflows.execution.usage.counting import count_all_teams
 from workflows.execution.wake_up import ADVANCE_TASK
 from workflows.execution.worker import get_worker
 from workflows.files.removal import tidy_files
-from workflows.llm.registry import preload_openai
+from workflows.llm.registry import preload_calls
 from workflows.tools.signed_in.attempts import delete_expired_attempts
 
 
@@ -151,7 +151,7 @@ def start_worker(**_: Any) -> None:  # Any: what Celery's signals carry differs 
 
 @worker_ready.connect
 def load_models(**_: Any) -> None:
-    preload_openai()
+    preload_calls()
 
 
 @worker_shutting_down.connect

@@ -24,6 +24,7 @@ from config.net.own_calls import (
     receive_mark,
 )
 from config.net.retry_after import parse_retry_after
+from config.net.transport import load_tls_contexts
 from config.net.watching import replace_broken_body, watch_body
 
 
@@ -42,6 +43,7 @@ __all__ = [
     "build_sync_client",
     "describe_failure",
     "get_received_mark",
+    "load_tls_contexts",
     "mark_own_calls",
     "parse_allowed",
     "parse_retry_after",

@@ -99,7 +99,7 @@ def _load_allow_list() -> AllowList:
 @cache
 def _load_proxy() -> Proxy | None:
     url = env().net_proxy
-    return parse_proxy(url, load_tls_context(verify=True, http2=False)) if url else None
+    return parse_proxy(url, load_tls_context(True, False)) if url else None
 
 
 @cache

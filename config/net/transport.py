@@ -220,6 +220,12 @@ def load_tls_context(verify: bool, http2: bool) -> ssl.SSLContext:
     return httpx2.create_ssl_context(verify=verify, trust_env=False)
 
 
+def load_tls_contexts() -> None:
+    """Load the certificates that requests need, so that the first of a process needn't wait for them."""
+    for http2 in (False, True):
+        load_tls_context(True, http2)
+
+
 def _wrap_response(
     response: httpx2.Response, encoding: str, stream: httpx2.AsyncByteStream | httpx2.SyncByteStream
 ) -> httpx2.Response:

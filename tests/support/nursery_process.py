@@ -146,8 +146,10 @@ def _load() -> None:
 
     import config.asgi  # noqa: F401 - and with it all that a request needs
     import workflows.llm.openai_compatible  # noqa: F401 - a worker loads it in the background
+    from config import net
     from config.celery import app
 
+    net.load_tls_contexts()  # a worker does it in the background, too
     app.loader.import_default_modules()
     app.finalize()
     gc.collect()

@@ -10,7 +10,7 @@ from functools import partial
 from importlib import import_module
 from typing import Final, Literal, TypeVar
 
-from config import plugins
+from config import net, plugins
 from config.redaction import Redactor, StreamRedactor, build_redactor
 from workflows.engine.errors import ModelFailed, ModelNeeded, RerankUnavailable
 from workflows.engine.ports import (
@@ -75,10 +75,14 @@ def list_factories() -> dict[str, Factory]:
     return {**_BUILT_IN, **plugged}
 
 
-def preload_openai() -> None:
-    """Load the openai package in the background, so that the first model call needn't wait for it."""
-    name = "workflows.llm.openai_compatible"
-    threading.Thread(target=import_module, args=[name], name="preload-openai", daemon=True).start()
+def preload_calls() -> None:
+    """Load the openai package and the certificates in the background, so that the first model call needn't wait."""
+    threading.Thread(target=_load_what_calls_need, name="preload-calls", daemon=True).start()
+
+
+def _load_what_calls_need() -> None:
+    import_module("workflows.llm.openai_compatible")
+    net.load_tls_contexts()
 
 
 class TeamModels:
