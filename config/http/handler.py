@@ -1,12 +1,14 @@
-"""The ASGI handler. It runs a whole request of a synchronous view in a thread, to which it switches only once.
+"""The ASGI handler. It runs a whole request in a thread, to which it switches only once.
 
 Django would start a thread for each request, switch to it for the signals at the begin and the end, and run each middleware
 as a coroutine that switches as well. On a busy machine each switch waits for the processor. Django would also keep that
 thread as long as the response is being sent; for an event stream this is hours, so the handler ends such a request before
-it sends the stream.
+it sends the stream. An asynchronous view is awaited by the thread, behind the same middleware as all others.
 """
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from typing import IO, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -26,7 +28,7 @@ from config.http.event_streams import (
     send_stream,
     wait_for_disconnect,
 )
-from config.http.page_threads import PageThreads
+from config.http.page_threads import PageThreads, await_in_loop
 from config.http.stream_opening import StreamOpener
 from config.http.stream_routes import StreamMatch, StreamRoutes
 
@@ -34,21 +36,26 @@ from config.http.stream_routes import StreamMatch, StreamRoutes
 _MATCH: Final = "mnemoflow.resolver_match"  # the key in the scope of a request
 
 
-class _PreResolvedHandler(BaseHandler):
-    """Uses the match that ``Handler`` has found to choose the middleware chain, so that the URL is resolved once."""
+class _PageHandler(BaseHandler):
+    """Uses the match that ``Handler`` has found, so that the URL is resolved once, and awaits asynchronous views."""
 
     def resolve_request(self, request: HttpRequest) -> ResolverMatch:
         if request.resolver_match is None or hasattr(request, "urlconf"):
             return super().resolve_request(request)
         return request.resolver_match
 
+    def make_view_atomic(self, view: Callable[..., Any]) -> Callable[..., Any]:
+        if iscoroutinefunction(view):
+            return partial(await_in_loop, view)
+        return super().make_view_atomic(view)
 
-class Handler(_PreResolvedHandler, ASGIHandler):
-    """Runs asynchronous views in the asynchronous middleware chain, and all others in the synchronous one."""
+
+class Handler(ASGIHandler):
+    """Runs requests in threads, and sends their responses."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._plain = _PreResolvedHandler()
+        self._plain = _PageHandler()
         self._plain.load_middleware()
         self._routes = StreamRoutes()
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopThreads] = (
@@ -63,11 +70,7 @@ class Handler(_PreResolvedHandler, ASGIHandler):
         if isinstance(match, StreamMatch):
             await self._answer_with_stream({**scope, _MATCH: match.resolved}, match, receive, send)
             return
-        scope = {**scope, _MATCH: match}
-        if match is not None and iscoroutinefunction(match.func):
-            await super().__call__(scope, receive, send)
-        else:
-            await self._answer_with_page(scope, receive, send)
+        await self._answer_with_page({**scope, _MATCH: match}, receive, send)
 
     def create_request(self, scope: Any, body_file: IO[bytes]) -> Any:
         request, refusal = super().create_request(scope, body_file)
@@ -82,8 +85,12 @@ class Handler(_PreResolvedHandler, ASGIHandler):
             return
         disconnected = asyncio.create_task(wait_for_disconnect(receive))
         try:
-            response = await self._get_threads().pages.run(self._respond, scope, body, disconnected)
-            if response is not None:
+            response = await self._get_threads().pages.run(
+                self._respond, scope, body, disconnected, disconnected=disconnected
+            )
+            if isinstance(response, EventStream):
+                await send_stream(response, disconnected, send)
+            elif response is not None:
                 await self._send_page(response, send)
         finally:
             disconnected.cancel()
@@ -137,7 +144,7 @@ class Handler(_PreResolvedHandler, ASGIHandler):
     def _respond(
         self, scope: Message, body: IO[bytes], disconnected: "asyncio.Task[None]"
     ) -> HttpResponseBase | None:
-        """Return the response of a request, or None if the client left while it waited for its turn.
+        """Return the response of a request, or None if the client left while it waited for its turn, or for a coroutine.
 
         The request has ended, unless its response is still to be read from a file, for example.
         """
@@ -146,7 +153,13 @@ class Handler(_PreResolvedHandler, ASGIHandler):
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
         request, refusal = self.create_request(scope, body)
-        response: Any = self._plain.get_response(request) if request is not None else refusal
+        response: Any = refusal
+        if request is not None:
+            try:
+                response = self._plain.get_response(request)
+            except asyncio.CancelledError:
+                signals.request_finished.send(sender=self.__class__)  # closes the connections
+                return None
         response._handler_class = self.__class__
         if isinstance(response, FileResponse):
             response.block_size = self.chunk_size

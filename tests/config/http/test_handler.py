@@ -1,15 +1,18 @@
-"""Under ASGI an address is looked up once, whichever chain answers it, and a page takes one switch to a thread."""
+"""Under ASGI an address is looked up once, and every request takes one switch to a thread, in which it has the same answers."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.sync import SyncToAsync
 from asgiref.testing import ApplicationCommunicator
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.core.exceptions import PermissionDenied
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.urls import URLResolver, path
 
+from config.http.event_streams import EventStream
 from config.http.handler import Handler
 from config.http.page_threads import TURNS
 from config.urls import urlpatterns as product_urls
@@ -112,7 +115,57 @@ def be_busy(_request: HttpRequest) -> HttpResponse:
     return HttpResponse("done")
 
 
-urlpatterns = [path("file/", send_file), path("busy/", be_busy), *product_urls]
+_begun: list[asyncio.Event] = []  # of the views that wait until they are cancelled
+_cancelled: list[str] = []
+
+
+async def wait_for_ever(_request: HttpRequest) -> HttpResponse:
+    _begun[-1].set()
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        _cancelled.append("view")
+        raise
+    raise AssertionError
+
+
+async def greet(_request: HttpRequest) -> HttpResponse:
+    await asyncio.sleep(0)
+    return HttpResponse("hello")
+
+
+async def stream(_request: HttpRequest) -> EventStream:
+    return EventStream(count_slowly())
+
+
+async def count_slowly() -> AsyncIterator[bytes]:
+    for number in range(3):
+        await asyncio.sleep(0)
+        yield f"data: {number}\n\n".encode()
+
+
+FAULTS = {"missing": Http404, "refused": PermissionDenied, "broken": ZeroDivisionError}
+
+
+def fail(_request: HttpRequest, fault: str) -> HttpResponse:
+    raise FAULTS[fault]
+
+
+async def fail_later(_request: HttpRequest, fault: str) -> HttpResponse:
+    await asyncio.sleep(0)
+    raise FAULTS[fault]
+
+
+urlpatterns = [
+    path("file/", send_file),
+    path("busy/", be_busy),
+    path("waits/", wait_for_ever),
+    path("greets/", greet),
+    path("streams/", stream),
+    path("fails/<fault>/", fail),
+    path("fails/later/<fault>/", fail_later),
+    *product_urls,
+]
 
 
 @pytest.mark.urls(__name__)
@@ -148,3 +201,45 @@ async def test_page_whose_reader_has_left_is_not_made_when_its_turn_comes():
 
     assert answers == [(200, b"done")] * TURNS
     assert (work.begun, pages[-1].output_queue.empty()) == (TURNS, True)
+
+
+@pytest.mark.urls(__name__)
+@pytest.mark.django_db
+async def test_asynchronous_view_takes_one_switch_to_a_thread(switches: list[object]):
+    answer = await ask("/greets/")
+
+    assert (answer, len(switches)) == ((200, b"hello"), 1)
+
+
+@pytest.mark.urls(__name__)
+@pytest.mark.django_db
+async def test_stream_of_an_asynchronous_view_goes_on_after_its_request():
+    status, content = await ask("/streams/")
+
+    assert (status, content) == (200, b"retry: 1000\ndata: 0\n\ndata: 1\n\ndata: 2\n\n")
+
+
+@pytest.mark.urls(__name__)
+@pytest.mark.django_db
+@pytest.mark.parametrize(("fault", "status"), [("missing", 404), ("refused", 403), ("broken", 500)])
+async def test_asynchronous_view_that_fails_has_the_answer_of_any_other(fault: str, status: int):
+    answers = [(await ask(f"/fails/{step}{fault}/"))[0] for step in ("", "later/")]
+
+    assert answers == [status, status]
+
+
+@pytest.mark.urls(__name__)
+@pytest.mark.django_db
+async def test_view_that_waits_is_cancelled_when_its_reader_leaves():
+    handler = Handler()
+    _begun.append(asyncio.Event())
+    _cancelled.clear()
+    page = open_page("/waits/", handler)
+    await page.send_input({"type": "http.request"})
+    await _begun[-1].wait()
+
+    await page.send_input({"type": "http.disconnect"})
+    await page.wait()
+
+    turns = handler._get_threads().pages.turns
+    assert (_cancelled, page.output_queue.empty(), turns._value) == (["view"], True, TURNS)

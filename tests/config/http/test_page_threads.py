@@ -3,14 +3,23 @@
 import asyncio
 import threading
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
+from django.db import connections
 
 from accounts.request_transaction import without_connection
 from config.http.health import HealthChecks, Readiness
-from config.http.page_threads import LONG_TURNS, TURNS, PageThreads, lend_turn
+from config.http.page_threads import (
+    LONG_TURNS,
+    TURNS,
+    PageThreads,
+    await_in_loop,
+    lend_turn,
+    run_in_turn,
+)
 from tests.support.waiting import until_async
 
 
@@ -221,3 +230,121 @@ async def test_turn_of_a_request_that_fails_is_free_again(is_lent: bool):
 def test_lending_does_nothing_where_nobody_has_a_turn():
     with lend_turn(), lend_turn(takes_again=False):
         pass
+
+
+async def test_request_that_waits_for_a_coroutine_lets_another_one_work():
+    threads, outside, work = PageThreads(long_seconds=NEVER), asyncio.Event(), Work()
+
+    waiting = await start(threads, lambda: await_in_loop(outside.wait), TURNS)
+    others = await start(threads, work, TURNS)
+    await work.has_begun(TURNS)  # although nobody has answered outside
+
+    work.end()
+    outside.set()
+    answers = await asyncio.gather(*waiting, *others)
+    assert answers == [True] * TURNS + [None] * TURNS
+    await check_turns(threads)
+
+
+async def test_coroutine_of_a_request_works_in_its_thread_when_it_has_a_turn():
+    threads, work = PageThreads(long_seconds=NEVER), Work()
+
+    async def work_in_turn() -> list[str]:
+        return [await run_in_turn(lambda: threading.current_thread().name) for _time in range(2)]
+
+    def name_threads() -> list[str]:
+        return [threading.current_thread().name, *await_in_loop(work_in_turn)]
+
+    others = await start(threads, work, TURNS)
+    await work.has_begun(TURNS)
+    tasks = await start(threads, name_threads, 3 * TURNS)
+    has_begun_too_soon = any(task.done() for task in tasks)
+    work.end()
+    names = await asyncio.gather(*tasks)
+    await asyncio.gather(*others)
+
+    assert not has_begun_too_soon
+    assert [len(set(each)) for each in names] == [1] * 3 * TURNS
+    await check_turns(threads)
+
+
+async def test_what_goes_on_after_the_answer_works_in_another_thread():
+    threads, has_answered = PageThreads(long_seconds=NEVER), asyncio.Event()
+    later: list[asyncio.Task[str]] = []
+
+    async def work_later() -> str:
+        await has_answered.wait()
+        return await run_in_turn(lambda: threading.current_thread().name)
+
+    async def answer() -> str:
+        later.append(asyncio.create_task(work_later()))
+        return "answer"
+
+    answered = await threads.run(lambda: await_in_loop(answer))
+    has_answered.set()
+
+    assert (answered, (await later[0]).startswith("pages")) == ("answer", True)
+    await check_turns(threads)
+
+
+_language: ContextVar[str] = ContextVar("language", default="none")
+
+
+async def test_coroutine_of_a_request_has_its_state_and_hands_it_back():
+    threads = PageThreads()
+
+    async def change() -> str:
+        seen = _language.get()
+        await run_in_turn(_language.set, "changed in turn")
+        return seen
+
+    def answer(language: str) -> tuple[str, str]:
+        _language.set(language)
+        return await_in_loop(change), _language.get()
+
+    answers = await asyncio.gather(*(threads.run(answer, each) for each in ("en", "zh")))
+
+    assert answers == [("en", "changed in turn"), ("zh", "changed in turn")]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_request_that_waits_for_a_coroutine_has_no_connection():
+    held: list[bool] = []
+
+    def answer() -> None:
+        own = connections["default"]
+        own.ensure_connection()
+        held.append(own.connection is not None)
+
+        async def look() -> None:
+            held.append(own.connection is not None)
+
+        await_in_loop(look)
+
+    await PageThreads().run(answer)
+
+    assert held == [True, False]
+
+
+@pytest.mark.parametrize("has_left_before", [False, True])
+async def test_coroutine_for_which_nobody_waits_any_more_is_cancelled(has_left_before: bool):
+    threads, leave = PageThreads(long_seconds=NEVER), asyncio.Event()
+    disconnected: asyncio.Task[Any] = asyncio.create_task(leave.wait())
+
+    async def wait() -> None:
+        leave.set()
+        await asyncio.Event().wait()
+
+    def answer() -> str:
+        try:
+            await_in_loop(wait)
+        except asyncio.CancelledError:
+            return "cancelled"
+        return "answered"
+
+    if has_left_before:
+        leave.set()
+        await disconnected
+
+    assert await threads.run(answer, disconnected=disconnected) == "cancelled"
+    await check_turns(threads)
