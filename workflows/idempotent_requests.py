@@ -3,12 +3,10 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable
-from functools import wraps
-from inspect import iscoroutinefunction
+from functools import partial, wraps
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import get_script_prefix
@@ -17,6 +15,7 @@ from ninja.operation import Operation
 from ninja.utils import contribute_operation_callback
 from pydantic import TypeAdapter
 
+from accounts.http.middleware import has_own_tenant
 from accounts.principals import get_current_team_id, get_principal
 from config.http import strict_json
 from workflows import sse
@@ -48,17 +47,17 @@ View = TypeVar("View", bound=Callable[..., Any])
 def accept_idempotency_key(view: View) -> View:
     """Decorate a route, below its router's decorator, so that a repeated request with the same key has no further effect.
 
-    The view of an async route calls ``find_first_answer`` in the transaction that does its work, and
-    ``store_first_answer`` at the end of this transaction.
+    A view that opens its own tenant is marked as such below this decorator. It calls ``find_first_answer`` in the
+    transaction that does its work, and ``store_first_answer`` at the end of this transaction.
     """
-    decorated = view if iscoroutinefunction(view) else _claim_before(view)
+    decorated = view if has_own_tenant(view) else _claim_before(view)
     setattr(decorated, _ACCEPTS_KEY, True)
     contribute_operation_callback(decorated, _decorate_operation)
     return decorated  # type: ignore[return-value]  # it takes what the view takes
 
 
 def accept_streamed_idempotency_key(view: View) -> View:
-    """Decorate an async route that claims the key and stores its answer by itself, because the answer may be a stream."""
+    """Decorate a route that claims the key and stores its answer by itself, because the answer may be a stream."""
     setattr(view, _ACCEPTS_KEY, True)
     return view
 
@@ -143,9 +142,9 @@ def _decorate_operation(operation: Operation) -> None:
     """Let the operation store its answers, and describe the header."""
     extra = dict(operation.openapi_extra or {})
     operation.openapi_extra = {**extra, "parameters": [*extra.get("parameters", ()), _PARAMETER]}
-    store = _store_async if iscoroutinefunction(operation.view_func) else _store_sync
+    store = _store_separately if has_own_tenant(operation.view_func) else _store
     view: Any = _Decorated(operation)  # Any: no view, but what ``decorate_view`` reads of one
-    decorate_view(store)(view)
+    decorate_view(partial(_store_after, store))(view)
 
 
 class _Decorated:
@@ -155,20 +154,13 @@ class _Decorated:
         self._ninja_operation = operation
 
 
-def _store_sync(run: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def _store_after(
+    store: Callable[[HttpRequest, HttpResponseBase], None], run: Callable[..., HttpResponseBase]
+) -> Callable[..., HttpResponseBase]:
     def run_and_store(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         response = run(request, **kwargs)
-        _store(request, response)
-        return response
-
-    return _bind(run_and_store, run)
-
-
-def _store_async(run: Callable[..., Any]) -> Callable[..., Any]:
-    async def run_and_store(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
-        response: HttpResponseBase = await run(request, **kwargs)
         if hasattr(request, _ATTRIBUTE):
-            await sync_to_async(_store_separately)(request, response)
+            store(request, response)
         return response
 
     return _bind(run_and_store, run)

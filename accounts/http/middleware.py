@@ -1,14 +1,14 @@
 """Opens the tenant of the requesting principal: one transaction per request, which sees only their teams' rows.
 
 It ends while the request waits for something outside, see ``accounts.request_transaction``. It is committed if the
-response's status is below 500, and otherwise rolled back, except for the audit entries of refusals. Async views (event streams) get their principal here, and enter ``tenant()`` themselves around
-each query, because a stream may last hours.
+response's status is below 500, and otherwise rolled back, except for the audit entries of refusals. Views that wait for
+long, and async ones, get their principal here, and enter ``tenant()`` themselves: see ``opens_own_tenant``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
 from django.http import HttpRequest
@@ -22,8 +22,31 @@ from accounts.services import authenticate_key
 # The APIs accept keys; pages don't. The last three are those that other programs' clients speak.
 KEY_PATH_PREFIXES = ("/api/", "/openai/v1/", "/v1/", "/mcp/")
 _ATTRIBUTE = "_request_transaction"
+_MARK: Final = "opens_own_tenant"
 
 GetResponse = Callable[[HttpRequest], Any]  # Any: a response, or an awaitable of one
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+def opens_own_tenant(view: View) -> View:
+    """Mark a view that enters ``tenant()`` itself around each of its steps, because it waits for something between them.
+
+    Of a path of the API, all operations are marked or none.
+    """
+    setattr(view, _MARK, True)
+    return view
+
+
+def has_own_tenant(view: Callable[..., Any]) -> bool:
+    """Return whether a view enters ``tenant()`` itself, which async views do."""
+    if iscoroutinefunction(view) or hasattr(view, _MARK):
+        return True
+    # The operations of the API are behind a function of Ninja's.
+    return any(
+        hasattr(operation.view_func, _MARK)
+        for cell in getattr(view, "__closure__", None) or ()
+        for operation in getattr(cell.cell_contents, "operations", ())
+    )
 
 
 class TenantMiddleware:
@@ -63,7 +86,7 @@ class TenantMiddleware:
         if principal is None:
             return
         request.principal = principal  # type: ignore[attr-defined]  # set by this application
-        if not iscoroutinefunction(view):
+        if not has_own_tenant(view):
             request_transaction = RequestTransaction(principal.team_ids)
             request_transaction.open()
             setattr(request, _ATTRIBUTE, request_transaction)

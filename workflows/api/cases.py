@@ -4,14 +4,15 @@ import asyncio
 from collections.abc import Sequence
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Status
 from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
+from accounts.http.middleware import opens_own_tenant
 from accounts.principals import Principal, get_principal
 from accounts.tenancy import tenant
+from config.http.page_threads import await_in_loop, run_in_turn
 from config.http.pages import Listing, Pages, list_rows
 from workflows import selectors, sse
 from workflows.api.request_context import find_workflow
@@ -91,22 +92,22 @@ def delete_case(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> Statu
     summary="Run test cases against the draft",
 )
 @accept_idempotency_key
-async def run_cases(
+@opens_own_tenant
+def run_cases(
     request: HttpRequest, workflow_id: UUID, body: schemas.RunCasesIn
 ) -> Status[list[EvaluationResult]] | HttpResponse:
     """Run the listed test cases against the draft, by default all.
 
     With ``wait_seconds`` the response comes when they have finished or the time is up.
     """
-    # Not in the request's transaction, because a worker can only see a case after the commit.
+    # A worker can only see a case after the commit.
     principal = get_principal(request)
-    results = await sync_to_async(_queue_cases)(request, principal, workflow_id, body)
+    results = _queue_cases(request, principal, workflow_id, body)
     if isinstance(results, HttpResponse):
         return results
     if body.wait_seconds:
-        results = await _wait_for_results(
-            principal, [result.pk for result in results], body.wait_seconds
-        )
+        result_ids = [result.pk for result in results]
+        results = await_in_loop(_wait_for_results, principal, result_ids, body.wait_seconds)
     return Status(202, results)
 
 
@@ -160,7 +161,7 @@ async def _wait_for_results(
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     while True:
-        results = await sync_to_async(_load_results)(principal, result_ids)
+        results = await run_in_turn(_load_results, principal, result_ids)
         remaining = deadline - loop.time()
         if remaining <= 0 or not any(result.is_open for result in results):
             return results

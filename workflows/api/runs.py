@@ -6,17 +6,18 @@ from functools import partial
 from typing import TypeAlias
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from ninja import Query, Router, Status
 from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
+from accounts.http.middleware import opens_own_tenant
 from accounts.http.throttles import count_together
 from accounts.principals import Principal, get_principal
 from accounts.tenancy import tenant
 from config.http.event_streams import OpenedStream, StreamRequest, opens_event_stream
+from config.http.page_threads import await_in_loop
 from config.http.pages import Listing, Pages
 from workflows import permissions, selectors, sse
 from workflows.api.request_context import check_version
@@ -66,7 +67,8 @@ def open_streams(requests: Sequence[StreamRequest]) -> list[OpenedStream | None]
     summary="Start a run",
 )
 @accept_idempotency_key
-async def start_run(
+@opens_own_tenant
+def start_run(
     request: HttpRequest, response: HttpResponse, workflow_id: UUID, body: StartIn
 ) -> RunAnswer:
     """Start a run of the published version of a workflow, or of its draft with ``"version": "draft"``.
@@ -77,14 +79,14 @@ async def start_run(
     InputRejected with the fields that don't fit, and with NotPublished if there is no version to run.
     """
     principal = get_principal(request)
-    started = await sync_to_async(_start_run_once)(request, response, principal, workflow_id, body)
+    started = _start_run_once(request, response, principal, workflow_id, body)
     if not isinstance(started, Run):
         return started
     if body.response_mode == "async":
         set_progress_headers(response, started)
         return Status(202, serialize_run(started))
-    await wait_until_ended(started, body.wait_seconds)
-    return await sync_to_async(_build_present_answer)(principal, response, started.pk)
+    await_in_loop(wait_until_ended, started, body.wait_seconds)
+    return _build_present_answer(principal, response, started.pk)
 
 
 @router.get("/runs", response=list[RunOut], summary="List runs")

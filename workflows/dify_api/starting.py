@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 
 from accounts.principals import Principal
 from accounts.tenancy import tenant
+from config.http.page_threads import await_in_loop
 from workflows import sse
 from workflows.dify_api.answers import build_message_answer, build_workflow_answer
 from workflows.dify_api.apps import WORKFLOW, App
@@ -52,17 +52,17 @@ class StartedCall:
     is_repeated: bool = False
 
 
-async def answer_call(
+def answer_call(
     request: HttpRequest, open_: Callable[[], App], start: Start, mode: str, *, is_streamed: bool
 ) -> HttpResponseBase:
     """Start a run and answer. ``open_`` finds the app and ``start`` starts the run, both in one transaction."""
-    started_call = await sync_to_async(_begin)(request, open_, start, mode, is_streamed)
+    started_call = _begin(request, open_, start, mode, is_streamed)
     if isinstance(started_call, HttpResponse):
         return started_call
     response = started_call.stream
     if response is None:
-        await wait_until_ended(started_call.call.run, BLOCKING_SECONDS)
-        response = await sync_to_async(_answer)(started_call)
+        await_in_loop(wait_until_ended, started_call.call.run, BLOCKING_SECONDS)
+        response = _answer(started_call)
     if started_call.is_repeated:
         response[REPLAYED] = "true"
     return response

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, ParamSpec, TypeVar
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from accounts.errors import NotAllowed
 from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.tenancy import tenant
+from config.http.page_threads import run_in_turn
 from config.ids import normalize_identifier
 from workflows import memory_app, sse
 from workflows.errors import InvalidValue
@@ -62,7 +62,7 @@ class Caller:
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function in a thread, in the tenant of the caller."""
-        return await sync_to_async(self._run)(work, *args, **kwargs)
+        return await run_in_turn(lambda: self._run(work, *args, **kwargs))
 
     def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         with sse.close_connections(), tenant(self.principal.team_ids), self._name_to_memory():

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.urls import reverse
@@ -18,9 +17,11 @@ from django.utils.translation import gettext as _
 from ninja import Router
 
 from accounts.http.auth import KeyAuth
+from accounts.http.middleware import opens_own_tenant
 from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.tenancy import tenant
 from config.http.event_streams import EventStream
+from config.http.page_threads import await_in_loop
 from workflows import selectors, sse
 from workflows.idempotent_requests import (
     HEADER,
@@ -64,21 +65,22 @@ def read_model(request: HttpRequest, model_id: str) -> dict[str, Any]:  # Any: J
 
 @router.post("/chat/completions", summary="Complete a chat")
 @accept_streamed_idempotency_key
-async def complete_chat(request: HttpRequest, body: CompletionIn) -> HttpResponseBase:
+@opens_own_tenant
+def complete_chat(request: HttpRequest, body: CompletionIn) -> HttpResponseBase:
     """Run the workflow that ``model`` names, and answer with its result, at once or as a stream.
 
     ``user`` is your own id of the person: without one, nobody's memory is read or written. The messages are the
     conversation, unless ``metadata.conversation_id`` names one that is stored here.
     """
     principal = get_principal(request)
-    started, is_repeated = await sync_to_async(_start_once)(request, principal, body)
+    started, is_repeated = _start_once(request, principal, body)
     reader = AnswerReader(principal, started, partial(_build_link, request))
     response: HttpResponseBase
     if body.stream:
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
         response = EventStream(stream_chunks(reader, with_usage=with_usage), reconnects=False)
     else:
-        response = JsonResponse(await _wait_for_completion(reader))
+        response = JsonResponse(await_in_loop(_wait_for_completion, reader))
     if started.conversation is not None:
         response[CONVERSATION_HEADER] = started.conversation
     if is_repeated:

@@ -12,6 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.urls import URLResolver, path
 
+from accounts.http.middleware import has_own_tenant
 from config.http.event_streams import EventStream
 from config.http.handler import Handler
 from config.http.page_threads import TURNS
@@ -243,3 +244,29 @@ async def test_view_that_waits_is_cancelled_when_its_reader_leaves():
 
     turns = handler._get_threads().pages.turns
     assert (_cancelled, page.output_queue.empty(), turns._value) == (["view"], True, TURNS)
+
+
+def list_operations(patterns: Any = product_urls) -> list[list[Any]]:
+    """Return the operations of each path of the APIs."""
+    found = []
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            found += list_operations(pattern.url_patterns)
+            continue
+        for cell in getattr(pattern.callback, "__closure__", None) or ():
+            found += (
+                [list(operations)]
+                if (operations := getattr(cell.cell_contents, "operations", None))
+                else []
+            )
+    return found
+
+
+def test_operations_of_a_path_agree_on_who_opens_the_tenant():
+    """The middleware knows the path only."""
+    paths = list_operations()
+    marks = [{has_own_tenant(each.view_func) for each in operations} for operations in paths]
+
+    assert [mark for mark in marks if len(mark) > 1] == []
+    assert marks.count({True}) > 5
+    assert not any(each.is_async for operations in paths for each in operations)

@@ -7,6 +7,7 @@ from django.http.response import HttpResponseBase
 from ninja import Router
 
 from accounts.http.auth import KeyAuth
+from accounts.http.middleware import opens_own_tenant
 from workflows.dify_api.apps import CHAT, COMPLETION, App, open_app, read_user
 from workflows.dify_api.bodies import ChatBody, CompletionBody, UserBody
 from workflows.dify_api.conversation_rows import leave_unnamed
@@ -25,9 +26,10 @@ router = Router(auth=[KeyAuth()])
 
 @router.post("/chat-messages", summary="Send a message")
 @accept_streamed_idempotency_key
-async def send_message(request: HttpRequest, body: ChatBody) -> HttpResponseBase:
+@opens_own_tenant
+def send_message(request: HttpRequest, body: ChatBody) -> HttpResponseBase:
     """Start a turn of a conversation, or answer what its last turn asked."""
-    return await answer_call(
+    return answer_call(
         request,
         partial(open_app, request, CHAT, verb="run"),
         partial(_start_turn, body=body, trace_id=read_trace_id(request, body.trace_id)),
@@ -38,9 +40,10 @@ async def send_message(request: HttpRequest, body: ChatBody) -> HttpResponseBase
 
 @router.post("/completion-messages", summary="Complete a text")
 @accept_streamed_idempotency_key
-async def complete_text(request: HttpRequest, body: CompletionBody) -> HttpResponseBase:
+@opens_own_tenant
+def complete_text(request: HttpRequest, body: CompletionBody) -> HttpResponseBase:
     """Run a workflow whose outputs are one text, and answer with the text."""
-    return await answer_call(
+    return answer_call(
         request,
         partial(open_app, request, COMPLETION, verb="run"),
         partial(_start_completion, body=body, trace_id=read_trace_id(request, body.trace_id)),

@@ -8,6 +8,7 @@ from django.http.response import HttpResponseBase
 from ninja import Query, Router
 
 from accounts.http.auth import KeyAuth
+from accounts.http.middleware import opens_own_tenant
 from config.http.event_streams import opens_event_stream
 from workflows.dify_api.answers import build_run_data
 from workflows.dify_api.apps import CHAT, WORKFLOW, App, open_app, read_user
@@ -37,8 +38,9 @@ def list_logs(request: HttpRequest, filters: Query[LogsQuery]) -> dict[str, Json
 
 @router.post("/workflows/run", summary="Run the workflow")
 @accept_streamed_idempotency_key
-async def run_workflow(request: HttpRequest, body: RunBody) -> HttpResponseBase:
-    return await _answer(request, body, None)
+@opens_own_tenant
+def run_workflow(request: HttpRequest, body: RunBody) -> HttpResponseBase:
+    return _answer(request, body, None)
 
 
 @router.get("/workflows/run/{workflow_run_id}", summary="Get a run")
@@ -65,9 +67,10 @@ def stop_run_of_older_client(request: HttpRequest, task_id: str, body: UserBody)
 
 @router.post("/workflows/{workflow_id}/run", summary="Run a version of the workflow")
 @accept_streamed_idempotency_key
-async def run_version(request: HttpRequest, workflow_id: str, body: RunBody) -> HttpResponseBase:
+@opens_own_tenant
+def run_version(request: HttpRequest, workflow_id: str, body: RunBody) -> HttpResponseBase:
     """Run the version that an earlier answer names as ``workflow_id``."""
-    return await _answer(request, body, workflow_id)
+    return _answer(request, body, workflow_id)
 
 
 @router.get("/workflow/{workflow_run_id}/events", summary="Follow a run")
@@ -101,8 +104,8 @@ def _find_start(app: App, run: Run, *, is_whole: bool) -> int:
     return max(last - 1, 0) if run.has_ended else last
 
 
-async def _answer(request: HttpRequest, body: RunBody, pinned: str | None) -> HttpResponseBase:
-    return await answer_call(
+def _answer(request: HttpRequest, body: RunBody, pinned: str | None) -> HttpResponseBase:
+    return answer_call(
         request,
         partial(open_app, request, WORKFLOW, verb="run"),
         partial(
