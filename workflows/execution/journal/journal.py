@@ -33,7 +33,7 @@ from workflows.execution.journal.codec import (
     dump_event,
     make_idempotency_key,
 )
-from workflows.execution.journal.outbox import EVENTS_DELAY, Outbox
+from workflows.execution.journal.outbox import Outbox
 from workflows.execution.journal.partials import Transcript
 
 
@@ -230,6 +230,7 @@ class DurableJournal:
         self._writer = commit
         value = await asyncio.shield(commit)
         self._raise_if_lost()
+        self._outbox.schedule(0)  # who waits for the end waits for nothing else
         return value
 
     def dump_segments(self) -> str | None:
@@ -296,7 +297,7 @@ class DurableJournal:
             self.seq += 1
             self._messages.add_event(self.seq, name, data)
         if batch.events:
-            self._outbox.schedule(EVENTS_DELAY)
+            self._outbox.schedule_events(self._messages)
         for (kind, status), durations in batch.durations.items():
             count_steps(kind, status, durations)
         self.has_progress = self.has_progress or bool(batch.steps)

@@ -1,7 +1,8 @@
 """The outgoing bus messages of runs: events in their order, with text at its position between them.
 
-The first text of a run leaves at once. Further text waits for more text until 25 ms after the worker's last message; a
-committed event waits up to 20 ms for further events. Publishing a message costs the event loop as much as a commit.
+The first text of each source in a run leaves at once, and so does the end of a run. Further text waits for more text until
+25 ms after the worker's last message; a committed event waits up to 20 ms for further events. Publishing a message costs the
+event loop as much as a commit.
 """
 
 import asyncio
@@ -39,7 +40,17 @@ class RunMessages:
     last_seq: int  # of the last committed event
     texts: list[PendingText] = field(default_factory=list)
     items: list[str] = field(default_factory=list)
-    has_sent_text: bool = False
+    # The node and source of each text that was moved to items.
+    sources: set[tuple[str, str | None]] = field(default_factory=set)
+    is_urgent: bool = False  # the first text of a source is among the items
+
+    @property
+    def has_first_text(self) -> bool:
+        """Return whether the first text of a source waits for no commit any more, only to be sent."""
+        return self.is_urgent or any(
+            text.after <= self.last_seq and (text.node, text.source) not in self.sources
+            for text in self.texts
+        )
 
     def add_text(self, after: int, offset: int, node: str, source: str | None, text: str) -> None:
         """Add text after this event number; it extends the previous text of the same source."""
@@ -60,9 +71,11 @@ class RunMessages:
     def move_texts(self, before: int | None = None) -> None:
         """Move the text before this event number to the items, by default all text that follows committed events."""
         limit = self.last_seq + 1 if before is None else before
-        moved = [text.to_item() for text in self.texts if text.after < limit]
-        self.has_sent_text = self.has_sent_text or bool(moved)
-        self.items += moved
+        moved = [text for text in self.texts if text.after < limit]
+        sources = {(text.node, text.source) for text in moved}
+        self.is_urgent = self.is_urgent or not sources <= self.sources
+        self.sources |= sources
+        self.items += [text.to_item() for text in moved]
         self.texts = [text for text in self.texts if text.after >= limit]
 
 
@@ -98,12 +111,16 @@ class Outbox:
             await self._sending  # after which what waited for it is being sent
 
     def schedule_text(self, messages: RunMessages) -> None:
-        """Send what there is as soon as the last message is ``TEXT_DELAY`` old, and a run's first text at once."""
-        if not messages.has_sent_text:
+        """Send what there is as soon as the last message is ``TEXT_DELAY`` old, and the first text of a source at once."""
+        if messages.has_first_text:
             self.schedule(0)
             return
         now = asyncio.get_running_loop().time()
         self.schedule(max(0.0, self._sent_at + TEXT_DELAY - now))
+
+    def schedule_events(self, messages: RunMessages) -> None:
+        """Send committed events after ``EVENTS_DELAY``, or at once with the first text of a source that waited for them."""
+        self.schedule(0 if messages.has_first_text else EVENTS_DELAY)
 
     def schedule(self, delay: float) -> None:
         """Send after the delay in seconds, or sooner if that is scheduled."""
@@ -120,7 +137,7 @@ class Outbox:
         if messages.items:
             body = f'{{"attempt":{messages.attempt},"items":[{",".join(messages.items)}]}}'
             self._ready.append((get_channel(run_id), body))
-            messages.items = []
+            messages.items, messages.is_urgent = [], False
 
     def _send(self) -> None:
         if self._timer is not None:

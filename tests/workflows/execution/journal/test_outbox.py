@@ -124,6 +124,60 @@ async def test_first_text_of_a_run_leaves_at_once_beside_other_runs_of_the_worke
     assert [name for name, _body in bus.sent] == [f"run:{RUN}", f"run:{RUN}", f"run:{UUID(int=2)}"]
 
 
+async def test_first_text_of_each_source_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workflows.execution.journal.outbox.TEXT_DELAY", 60.0)
+    bus = Bus()
+    outbox = Outbox(bus)  # type: ignore[arg-type]
+    messages = outbox.open_run(RUN, 1, 0)
+
+    with movable_time():
+        for offset, node in ((0, "plan"), (4, "answer"), (8, "plan"), (12, "answer")):
+            messages.add_text(0, offset, node, None, "text")
+            outbox.schedule_text(messages)
+            await run_what_is_due()
+
+    assert bus.items() == [["t", 0, 0, "plan", None, "text"], ["t", 0, 4, "answer", None, "text"]]
+
+
+@pytest.mark.parametrize("later_events", [0, 1])
+async def test_first_text_that_waits_for_a_commit_leaves_right_after_it(
+    monkeypatch: pytest.MonkeyPatch, later_events: int
+) -> None:
+    monkeypatch.setattr("workflows.execution.journal.outbox.EVENTS_DELAY", 60.0)
+    bus = Bus()
+    outbox = Outbox(bus)  # type: ignore[arg-type]
+    messages = outbox.open_run(RUN, 1, 0)
+
+    with movable_time():
+        messages.add_text(1, 0, "n", None, "First")
+        outbox.schedule_text(messages)
+        await run_what_is_due()
+        has_come_too_soon = bool(bus.sent)
+        for seq in range(1, 2 + later_events):
+            messages.add_event(seq, "e", "{}")
+        outbox.schedule_events(messages)
+        await run_what_is_due()
+
+    assert not has_come_too_soon
+    assert bus.items()[:2] == [["e", 1, "e", {}], ["t", 1, 0, "n", None, "First"]]
+
+
+async def test_events_without_first_text_wait_for_further_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("workflows.execution.journal.outbox.EVENTS_DELAY", 60.0)
+    bus = Bus()
+    outbox = Outbox(bus)  # type: ignore[arg-type]
+    messages = outbox.open_run(RUN, 1, 0)
+
+    with movable_time():
+        messages.add_event(1, "e", "{}")
+        outbox.schedule_events(messages)
+        await run_what_is_due()
+
+    assert bus.sent == []
+
+
 async def test_what_is_due_while_something_is_sent_leaves_right_after_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
