@@ -49,7 +49,7 @@ def load_directory(team_id: UUID) -> ModelDirectory:
 
 
 def load_configs(team_id: UUID) -> list[ProviderConfig]:
-    with tenant([team_id]):
+    with reading([team_id]):
         rows = list(
             ModelProvider.objects.unscoped()
             .filter(team_id=team_id, enabled=True)
