@@ -101,8 +101,7 @@ def count_together(requests: Sequence[HttpRequest]) -> list[Mapping[str, str] | 
 def count_request(name: str, limit: int, now: float, count: int = 1) -> RateLimit:
     """Count a request, or several, in the current minute, and return what is left of the limit."""
     window, elapsed = divmod(now, WINDOW)
-    current = _increment(_make_key(name, window), count)
-    previous = int(cache.get(_make_key(name, window - 1)) or 0)
+    current, previous = _count_up(_make_key(name, window), _make_key(name, window - 1), count)
     used = current + previous * (1 - elapsed / WINDOW)
     remaining = math.floor(limit - used)
     until_end = WINDOW - elapsed
@@ -149,6 +148,17 @@ def _build_headers(rate_limit: RateLimit) -> dict[str, str]:
         "X-RateLimit-Remaining": str(max(rate_limit.remaining, 0)),
         "X-RateLimit-Reset": str(math.ceil(rate_limit.seconds)),
     }
+
+
+def _count_up(key: str, previous_key: str, count: int) -> tuple[int, int]:
+    """Add to the count of the current minute, and return it with that of the previous one."""
+    count_in_one_message = getattr(
+        cache, "count_up", None
+    )  # the shared cache has it, and it waits for a server
+    if count_in_one_message is None:
+        return _increment(key, count), int(cache.get(previous_key) or 0)
+    counts: tuple[int, int] = count_in_one_message(key, count, 2 * WINDOW, previous_key)
+    return counts
 
 
 def _increment(key: str, count: int) -> int:

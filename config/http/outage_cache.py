@@ -44,6 +44,24 @@ class OutageCache(RedisCache):
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
         return _tolerate_outage(super().get, default)(key, default, version)
 
+    def count_up(
+        self, key: str, delta: int, timeout: int, further_key: str, version: int | None = None
+    ) -> tuple[int, int]:
+        """Add to a number, which begins at 0, and return it with that of a further key: in one message to the server.
+
+        In an outage both are 0.
+        """
+        keys = [self.make_and_validate_key(each, version=version) for each in (key, further_key)]
+        return _tolerate_outage(self._count_up, (0, 0))(*keys, delta, timeout)  # type: ignore[no-any-return]
+
+    def _count_up(self, key: str, further_key: str, delta: int, timeout: int) -> tuple[int, int]:
+        with self._cache.get_client(key, write=True).pipeline(transaction=False) as pipeline:
+            pipeline.incrby(key, delta)
+            pipeline.expire(key, timeout)
+            pipeline.get(further_key)
+            number, _has_expiry, further = pipeline.execute()
+        return int(number), int(further or 0)
+
     add = _tolerate_outage(RedisCache.add, True)
     set = _tolerate_outage(RedisCache.set, None)
     incr = _tolerate_outage(RedisCache.incr, 1)

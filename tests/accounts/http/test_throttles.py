@@ -104,6 +104,29 @@ def test_previous_minute_counts_in_part(shared_cache):
     assert math.isclose(sum(not state.is_exceeded for state in states), 15, abs_tol=1)
 
 
+def test_request_is_counted_with_one_message_to_the_server(shared_cache, monkeypatch):
+    count_request("key:1", 60, 1_000_000.0)  # connects
+    sent = []
+    send = redis.connection.AbstractConnection.send_packed_command
+
+    def note(self, command, **options):
+        sent.append(command)
+        return send(self, command, **options)
+
+    monkeypatch.setattr(redis.connection.AbstractConnection, "send_packed_command", note)
+
+    state = count_request("key:1", 60, 1_000_000.0)
+
+    assert (state.remaining, len(sent)) == (58, 1)
+
+
+def test_count_of_a_minute_is_forgotten_after_the_next_one(shared_cache):
+    count_request("key:1", 60, 1_000_000.0)
+
+    (key,) = shared_cache._cache.get_client().keys("throttle-test:*")
+    assert 60 <= shared_cache._cache.get_client().ttl(key) <= 120
+
+
 def test_requests_are_served_while_the_server_of_the_limits_is_away(monkeypatch):
     away = OutageCache("redis://127.0.0.1:1/0", {})
     monkeypatch.setattr(throttles, "cache", away)
