@@ -71,6 +71,25 @@ def check_start_draft(principal: Principal, workflow: Workflow) -> None:
         raise NotAllowed(_("Only editors can run a draft, with mocks or as a debug run."))
 
 
+def may_start(principal: Principal, workflow: Workflow) -> bool:
+    """Return whether the principal may start what a page runs for it: what is published, or the draft if nothing is."""
+    if workflow.published_version_id is None:
+        return may_start_draft(principal, workflow)
+    return can(principal, "workflow.run", workflow)
+
+
+def check_start(principal: Principal, workflow: Workflow) -> None:
+    check(principal, "workflow.run", workflow)
+    if workflow.published_version_id is None:
+        check_start_draft(principal, workflow)
+
+
+def may_run_again(principal: Principal, run: Run) -> bool:
+    """Return whether the principal may start what ran: the draft, or what is published."""
+    is_of_draft = run.version_id is None
+    return (may_start_draft if is_of_draft else may_start)(principal, run.workflow)
+
+
 def may_change_comment(principal: Principal, comment: Comment) -> bool:
     """Return whether the principal may edit the comment: only its author may."""
     return comment.actor == principal.actor and can(principal, "workflow.comment", comment)

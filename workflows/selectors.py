@@ -53,6 +53,7 @@ CHECKS: dict[str, Callable[[Principal, Workflow], None]] = {
     "view": permissions.check_view,
     "edit": permissions.check_edit,
     "run": permissions.check_run,
+    "start": permissions.check_start,
     "publish": permissions.check_publish,
     "delete": permissions.check_delete,
     "share": permissions.check_share,

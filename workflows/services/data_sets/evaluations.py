@@ -59,6 +59,8 @@ def start_evaluation(
     check_change(principal, data_set)
     permissions.check_view(principal, workflow)
     check_startable(principal, workflow)
+    if None in request.versions:
+        permissions.check_start_draft(principal, workflow)
     if workflow.team_id != data_set.team_id:
         raise InvalidValue(_("The workflow belongs to another team."), field="workflow")
     with tenant([data_set.team_id]):

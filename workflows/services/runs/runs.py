@@ -357,14 +357,17 @@ def _is_account(user_id: str) -> bool:
 def select_snapshot(
     principal: Principal, workflow: Workflow, version: VersionChoice | Version | None
 ) -> tuple[Snapshot, Version | None]:
-    """Return the snapshot to run and its version, which is None for the draft. By default select the published one."""
+    """Return the snapshot to run and its version, which is None for the draft. By default select the published one.
+
+    Raises NotAllowed if that is the draft and the principal may not start it.
+    """
     if isinstance(version, Version):
         return version.snapshot, version
     published = workflow.published_version
     if version == "published" and published is None:
         raise NotPublished
     if version == "draft" or published is None:
-        permissions.check_view(principal, workflow)
+        permissions.check_start_draft(principal, workflow)
         return take_snapshot(workflow), None
     return published.snapshot, published
 

@@ -116,7 +116,7 @@ def try_workflow(principal: Principal, *, workflow: Workflow, arguments: Mapping
     """
     permissions.check_run(principal, workflow)
     inputs, query = check_call(_load_published(workflow), arguments)
-    return start_run(principal, workflow=workflow, inputs=inputs, query=query)
+    return start_run(principal, workflow=workflow, inputs=inputs, query=query, version="published")
 
 
 def _load_published(workflow: Workflow) -> Document:

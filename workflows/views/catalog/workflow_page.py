@@ -121,7 +121,7 @@ def build_workflow_context(
         "problems": problems,
         "has_errors": any(problem.is_error for problem in problems),
         "can_edit": permissions.may_edit(principal, workflow),
-        "can_run": permissions.may_run(principal, workflow),
+        "can_run": permissions.may_start(principal, workflow),
         "runs": runs,
         "person": read_person(request.GET),
     }

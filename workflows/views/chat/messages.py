@@ -38,7 +38,7 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
     A workflow with errors starts no run: htmx gets the list of its errors.
     """
-    principal, workflow = find_workflow(request, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id, "start")
     return send_once(
         request,
         principal,

@@ -308,7 +308,7 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
         "data_sets": []
         if is_live or not permissions.may_arrange(principal, run.team_id)
         else selectors.list_data_sets(principal, run.team_id).filter(workflow=None)[:200],
-        "can_run": permissions.may_run(principal, run.workflow),
+        "can_run": permissions.may_run_again(principal, run),
         "can_continue": parked.may_continue(principal, run),
         "parked_steps": _list_parked_steps(run, document),
         "citations": load_citations(principal, [run]).get(run.pk, ()),

@@ -194,7 +194,7 @@ def show_metadata(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @require_POST
 def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Start a run with the submitted inputs, and show the form again if they are rejected (status 422)."""
-    principal, workflow = find_workflow(request, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id, "start")
     return send_once(
         request,
         principal,

@@ -81,7 +81,7 @@ def try_local(request: HttpRequest, source: str, name: str) -> HttpResponse:
 def try_workflow(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Show the form of a workflow that is a tool, start a run with it, and go to the page of the run."""
     principal = get_principal(request)
-    workflow = selectors.find_workflow(principal, workflow_id, "run")
+    workflow = selectors.find_workflow(principal, workflow_id, "start")
     found = list_workflow_tools(principal, workflow.team_id)
     tool = next((tool for tool in found if tool.workflow.pk == workflow.pk), None)
     if tool is None:

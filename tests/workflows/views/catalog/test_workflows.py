@@ -70,6 +70,8 @@ def test_page_of_a_workflow_offers_changes_to_those_who_may_make_them(
     cast: Cast, who: str, may: bool
 ):
     workflow = make_workflow(cast.alice, "Weather")
+    unpublished = text_of(cast.people[who].client.get(place("detail", workflow)))
+    publishing.publish(cast.alice.principal, workflow=workflow)
 
     page = text_of(cast.people[who].client.get(place("detail", workflow)))
 
@@ -80,7 +82,8 @@ def test_page_of_a_workflow_offers_changes_to_those_who_may_make_them(
         name: f'="{place(name, workflow)}"' in page
         for name in ("publish", "rename", "replace", "duplicate", "archive")
     } == dict.fromkeys(("publish", "rename", "replace", "duplicate", "archive"), may)
-    assert place("start", workflow) in page  # viewers may run
+    assert place("start", workflow) in page  # viewers may run what is published
+    assert (place("start", workflow) in unpublished) == may
     assert page.count("<wf-node ") == 2
 
 

@@ -17,6 +17,7 @@ from tests.factories.workflows import (
     make_journal,
     make_message,
     make_run,
+    make_version,
     make_workflow,
     within,
 )
@@ -184,7 +185,10 @@ def test_run_goes_into_ones_own_conversation_again(cast: Cast):
 
 
 def test_viewer_may_run_but_not_change(cast: Cast):
-    assert start(cast.vic, make_workflow(cast.alice), text="x").status_code == 302
+    workflow = make_workflow(cast.alice)
+    make_version(cast.alice, workflow)
+
+    assert start(cast.vic, workflow, text="x").status_code == 302
 
 
 def test_list_with_one_and_with_three_runs_asks_as_often(alice: Person, django_assert_num_queries):

@@ -44,7 +44,7 @@ from workflows.views.runs.refusals import serialize_refusal
 @require_POST
 def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Start a run of a part of the workflow and return JSON; the editor follows its events."""
-    principal, workflow = find_workflow(request, workflow_id, "run")
+    principal, workflow = find_workflow(request, workflow_id, "start")
     return send_once(
         request,
         principal,
