@@ -6,7 +6,9 @@ back.
 
 import base64
 import binascii
+import bz2
 import html
+import lzma
 import re
 import sys
 import zlib
@@ -14,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import unquote_to_bytes
 
 
@@ -31,6 +33,12 @@ _SINGLE_BYTES: Final = re.compile(
 _DECIMAL_BYTES: Final = re.compile(
     r"(?<![0-9a-zA-Z.])[0-9]{1,3}(?:[ \t\r\n,;]{1,4}+[0-9]{1,3}(?![0-9a-zA-Z.])){5,}"
 )
+_BASE58: Final = re.compile(r"(?<![A-Za-z0-9+])[1-9A-HJ-NP-Za-km-z]{9,}+(?![0OIl+])")
+_DIGITS_OF_BASE58: Final = bytes.maketrans(
+    b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", bytes(range(58))
+)
+# The letters of a number in base 58 that are read: each of them changes all bytes, so that the work grows with the square.
+MAX_BASE58: Final = 400
 _BITS: Final = re.compile(r"(?:[01]{8}){6,}")
 _ESCAPE: Final = re.compile(
     r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))"
@@ -48,6 +56,22 @@ _NOISE: Final = 8  # a text with more than one unreadable character in so many s
 _GZIP_OR_ZLIB: Final = 47  # the window bits with which zlib reads both
 _RAW_DEFLATE: Final = -15  # those for the same without a header
 _MIN_DEFLATED: Final = 8  # bytes
+_MAX_DICTIONARY: Final = 80 * 1024 * 1024  # bytes; the highest preset of xz needs 65 MB
+
+
+class _Decompressor(Protocol):
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+# How the files of a format begin, and what unpacks them. The last format is that of xz before it had a header.
+_UNPACKERS: Final[tuple[tuple[bytes, Callable[[], _Decompressor]], ...]] = (
+    (b"\x1f\x8b", lambda: zlib.decompressobj(_GZIP_OR_ZLIB)),
+    (b"\x78", lambda: zlib.decompressobj(_GZIP_OR_ZLIB)),
+    (b"BZh", bz2.BZ2Decompressor),
+    (b"\xfd7zXZ\0", lambda: lzma.LZMADecompressor(memlimit=_MAX_DICTIONARY)),
+    (b"\x5d\0\0", lambda: lzma.LZMADecompressor(memlimit=_MAX_DICTIONARY)),
+)
+_UNPACKING_ERRORS: Final = (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError)
 
 
 class TooMuchUnpacked(Exception):
@@ -61,26 +85,32 @@ class Room:
     byte_count: int
 
     def unpack(self, content: bytes) -> Iterator[bytes]:
-        """Yield the content of a gzip or zlib file, or other content as it is and inflated. Raises TooMuchUnpacked."""
-        if content[:2] == b"\x1f\x8b" or content[:1] == b"\x78":
-            unpacked = self._inflate(content, _GZIP_OR_ZLIB)
-            yield content if unpacked is None else unpacked
-            return
+        """Yield the content of a packed file, or other content as it is and inflated. Raises TooMuchUnpacked."""
+        for beginning, build in _UNPACKERS:
+            if content.startswith(beginning):
+                unpacked = self._unpack(content, build())
+                yield content if unpacked is None else unpacked
+                return
         yield content
         if len(content) >= _MIN_DEFLATED:
-            unpacked = self._inflate(content, _RAW_DEFLATE, must_end=True)
+            decompressor = zlib.decompressobj(_RAW_DEFLATE)
+            unpacked = self._unpack(content, decompressor, is_ended=lambda: decompressor.eof)
             yield from () if unpacked is None else (unpacked,)
 
-    def _inflate(self, content: bytes, bits: int, *, must_end: bool = False) -> bytes | None:
-        """Return what the content unpacks to, or None if it isn't packed, or ends where it must not."""
+    def _unpack(
+        self,
+        content: bytes,
+        decompressor: _Decompressor,
+        is_ended: Callable[[], bool] = lambda: True,
+    ) -> bytes | None:
+        """Return what the content unpacks to, or None if it isn't packed, or hasn't ended although it must."""
         if self.byte_count < 0:
             raise TooMuchUnpacked
-        decompressor = zlib.decompressobj(bits)
         try:
             unpacked = decompressor.decompress(content, self.byte_count + 1)
-        except zlib.error:
+        except _UNPACKING_ERRORS:
             return None
-        if must_end and not decompressor.eof and len(unpacked) <= self.byte_count:
+        if not is_ended() and len(unpacked) <= self.byte_count:
             return None
         self.byte_count = max(self.byte_count - len(unpacked), -1)
         if self.byte_count < 0:
@@ -180,6 +210,16 @@ def _read_base32_hex(text: str) -> bytes:
     return (int(text, 32) >> bit_count % 8).to_bytes(bit_count // 8)
 
 
+def _read_base58(text: str) -> bytes:
+    """Return the bytes of a number in base 58, as Bitcoin writes it. Raises ValueError for too long a number."""
+    if len(text) > MAX_BASE58:
+        raise ValueError
+    number = 0
+    for digit in text.encode().translate(_DIGITS_OF_BASE58):
+        number = number * 58 + digit
+    return number.to_bytes((number.bit_length() + 7) // 8)
+
+
 def _read_single_bytes(text: str) -> bytes:
     return bytes.fromhex("".join(re.findall(r"(?:0x)?([0-9a-fA-F]{2})(?![0-9a-zA-Z])", text)))
 
@@ -196,6 +236,7 @@ def _read_bits(text: str) -> bytes:
 _BINARY: Final[tuple[tuple[re.Pattern[str], Callable[[str], bytes]], ...]] = (
     (_BASE64, _read_base64),
     (_BASE64_PART, _read_base64),
+    (_BASE58, _read_base58),
     (_BASE32, _read_base32),
     (_BASE32_HEX, _read_base32_hex),
     (_HEX, bytes.fromhex),

@@ -5,6 +5,7 @@ perhaps several times, counts as a whole. So does a word that would unpack to mu
 otherwise be a megabyte of small archives that unpack to gigabytes, one inside the other.
 """
 
+import codecs
 import html
 import json
 import re
@@ -17,6 +18,7 @@ from workflows.tools.secret_base85 import find_base85_spans, list_base85_forms
 from workflows.tools.secret_encodings import Room, TooMuchUnpacked, decode, iter_encoded_blocks
 from workflows.tools.secret_numbers import NumberFinder
 from workflows.tools.secret_spellings import SpellingFinder
+from workflows.tools.secret_uuencode import UuencodeFinder
 from workflows.tools.value_texts import TextKind, ValueText, iter_texts, rebuild
 
 
@@ -34,14 +36,17 @@ class SecretFinder:
         texts = {secret.strip() for secret in secrets}
         forms = {form for text in texts for form in _list_plain_forms(text)}
         long_enough = sorted(text for text in texts if len(text) >= MIN_LENGTH)
-        self._decoded = tuple(
-            dict.fromkeys(form for text in long_enough for form in (text, text[::-1]))
-        )
+        disguised = [codecs.encode(text, "rot13") for text in long_enough]
+        originals = [form for text in long_enough for form in (text, text[::-1])]
+        turned = [form for text in disguised for form in (text, text[::-1])]
+        self._decoded = tuple(dict.fromkeys((*originals, *turned)))
         self._shortest = min(map(len, self._decoded), default=0)
         self._forms = sorted(forms)
-        self._spellings = SpellingFinder(long_enough)
-        self._base85_forms = list_base85_forms(self._decoded)
-        self._numbers = NumberFinder(self._decoded)
+        self._spellings = SpellingFinder((*long_enough, *disguised))
+        self._divided = SpellingFinder.of_encoded(originals)
+        self._base85_forms = list_base85_forms(originals)
+        self._uuencoded = UuencodeFinder(originals)
+        self._numbers = NumberFinder(originals)
 
     def __bool__(self) -> bool:
         return bool(self._forms)
@@ -58,13 +63,16 @@ class SecretFinder:
         text = Redactor(dict.fromkeys(self._forms, mask)).redact_text(text)
         text = _replace_spans(text, self._spellings.find_spans(text), mask)
         text = _replace_spans(text, find_base85_spans(text, self._base85_forms), mask)
+        text = _replace_spans(text, self._uuencoded.find_spans(text), mask)
         text = _replace_spans(text, self._numbers.find_spans(text), mask)
         room = Room(len(text) * UNPACKED_PER_LETTER)
         text = _WORD.sub(
             lambda match: mask if self._says(match.group(), room) else match.group(), text
         )
         spans = [match.span() for match in self._iter_blocks(text, room)]
-        return self._replace_cut_end(_replace_spans(text, spans, mask), mask)
+        text = _replace_spans(text, spans, mask)
+        text = _replace_spans(text, self._divided.find_spans(text), mask)
+        return self._replace_cut_end(text, mask)
 
     def replace_in(self, value: Json, mask: str) -> Json:
         """Return the value with the mask in place of each secret, also of one that several strings or numbers say."""
@@ -87,7 +95,8 @@ class SecretFinder:
         for kinds in ({TextKind.STRING}, {TextKind.STRING, TextKind.NAME}):
             numbers = [number for number, each in enumerate(texts) if each.kind in kinds]
             strings = [texts[number].text for number in numbers]
-            masked |= {numbers[position] for position in self._spellings.find_strings(strings)}
+            for finder in (self._spellings, self._divided):
+                masked |= {numbers[position] for position in finder.find_strings(strings)}
         return masked
 
     def _replace_cut_end(self, text: str, mask: str) -> str:
@@ -105,7 +114,7 @@ class SecretFinder:
             return True
         if self._spellings.is_in(text) or any(form in text for form in self._base85_forms):
             return True
-        if self._numbers.is_in(text):
+        if any(finder.is_in(text) for finder in (self._numbers, self._divided, self._uuencoded)):
             return True
         room = Room(len(text) * UNPACKED_PER_LETTER)
         if any(self._says(match.group(), room) for match in _WORD.finditer(text)):
@@ -145,11 +154,11 @@ def _list_plain_forms(secret: str) -> Iterator[str]:
     if len(secret) >= MIN_LENGTH:  # UTF-16 that was read as another encoding
         wide = "\0".join(secret)
         yield from (wide, json.dumps(wide)[1:-1], json.dumps(wide, ensure_ascii=False)[1:-1])
-    backwards = [secret[::-1]] if len(secret) >= MIN_LENGTH else []
+    turned = [secret[::-1], codecs.encode(secret, "rot13")] if len(secret) >= MIN_LENGTH else []
     if _WORD.fullmatch(secret):
-        yield from (*forms, *backwards)
+        yield from (*forms, *turned)
         return
-    for form in (html.escape(secret), *forms, *backwards):
+    for form in (html.escape(secret), *forms, *turned):
         yield form
         yield json.dumps(form)[1:-1]
 

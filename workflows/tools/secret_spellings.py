@@ -5,12 +5,14 @@ text, in the text with its escapes read, and in its strings one after the other.
 for a text that has a secret.
 """
 
+import base64
+import binascii
 import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Self
 
 
 MIN_LETTERS: Final = 8  # fewer letters and digits are part of too many texts
@@ -30,6 +32,14 @@ _ESCAPE_SIGNS: Final = frozenset("\\%=&")
 _BASES: Final = (16, 16, 16, 16, 16, 16, 16, 10, 8)  # of the groups above
 # A string of JSON or of a program, and the colon after the name of a field.
 _STRING: Final = re.compile(r'"((?:[^"\\]++|\\.)*+)"(\s{0,9}:)?', re.DOTALL)
+
+# Each with the bits of a digit, and the bytes after which a group of digits ends.
+_ENCODERS: Final[tuple[tuple[Callable[[bytes], bytes], int, int], ...]] = (
+    (base64.b64encode, 6, 3),
+    (base64.b32encode, 5, 5),
+    (base64.b32hexencode, 5, 5),
+    (binascii.hexlify, 4, 1),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +75,18 @@ class SpellingFinder:
     """Finds secrets by their letters, forwards and backwards."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
+        self._forms = self._list_forms(secrets)
+
+    @classmethod
+    def of_encoded(cls, secrets: Iterable[str]) -> Self:
+        """Return a finder of secrets in an encoding whose digits something divides: ``czNj.cl9r``, lines, strings."""
+        return cls(form for secret in secrets for form in _iter_encoded(secret.encode()))
+
+    @staticmethod
+    def _list_forms(secrets: Iterable[str]) -> tuple[str, ...]:
         squeezed = filter(None, map(_squeeze_secret, secrets))
         forms = (form for letters in squeezed for form in (letters, letters[::-1]))
-        self._forms = tuple(dict.fromkeys(forms))
+        return tuple(dict.fromkeys(forms))
 
     def is_in(self, text: str) -> bool:
         return any(self._is_spelled(read(text)) for read in _READERS)
@@ -120,6 +139,14 @@ def _squeeze_secret(secret: str) -> str:
     letters = squeeze(secret)
     has_digit = any(letter.isdigit() for letter in letters)
     return letters if len(letters) >= (MIN_LETTERS if has_digit else MIN_WORDS) else ""
+
+
+def _iter_encoded(raw: bytes) -> Iterator[str]:
+    """Yield the digits that say all of the bytes and nothing else, for each position in a group at which they may begin."""
+    for encode, bits, group in _ENCODERS:
+        for skipped in range(group):
+            first, last = -(-skipped * 8 // bits), (skipped + len(raw)) * 8 // bits
+            yield encode(bytes(skipped) + raw).decode()[first:last]
 
 
 def _read_whole(text: str) -> list[Piece]:

@@ -1,14 +1,20 @@
 """The encodings in which a server repeats a secret, and a model writes one."""
 
 import base64
+import binascii
+import bz2
+import codecs
 import gzip
+import html
 import json
+import lzma
 import quopri
 import zlib
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 
+DIGITS_OF_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 WIDTH = 8  # of a line of wrapped text
 SECRET = "s3cr/et+key=ü?42:pass word"
 
@@ -29,6 +35,25 @@ def deflate(raw: bytes) -> bytes:
 
 def wrap(text: str, line_break: str = "\n") -> str:
     return line_break.join(text[start : start + WIDTH] for start in range(0, len(text), WIDTH))
+
+
+def divide(text: str, separator: str) -> str:
+    """Divide a text after each fifth letter, which isn't where its groups end."""
+    return separator.join(text[start : start + 5] for start in range(0, len(text), 5))
+
+
+def encode58(text: str) -> str:
+    number, digits = int.from_bytes(text.encode()), ""
+    while number:
+        number, digit = divmod(number, 58)
+        digits = DIGITS_OF_BASE58[digit] + digits
+    return digits
+
+
+def uuencode(text: str) -> str:
+    raw = text.encode()
+    lines = [binascii.b2a_uu(raw[start : start + 45]).decode() for start in range(0, len(raw), 45)]
+    return f"begin 644 x\n{''.join(lines)}`\nend"
 
 
 def dump(content: bytes) -> str:
@@ -128,5 +153,35 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
     "hexadecimal with dashes": lambda text: text.encode().hex("-", -4),
     "hexadecimal as a dump": lambda text: dump(text.encode()),
     "its bits in groups": lambda text: " ".join(f"{byte:08b}" for byte in text.encode()),
+    "base58": encode58,
+    "base58 of user and secret": lambda text: encode58(f"user:{text}"),
+    "base64 of base58": lambda text: encode64(encode58(text).encode()),
+    "base58 of base64": lambda text: encode58(encode64(text.encode())),
+    "uuencode": uuencode,
+    "uuencode of user and secret": lambda text: uuencode(f"user:{text}"),
+    "uuencode on several lines": lambda text: uuencode(f"{'x' * 30}{text}{'y' * 30}"),
+    "uuencode in JSON": lambda text: json.dumps(uuencode(f"{'x' * 31}{text}")),
+    "uuencode in HTML": lambda text: html.escape(uuencode(f"{'x' * 32}{text}")),
+    "uuencode with accents for spaces": lambda text: uuencode(text).replace(" ", "`"),
+    "bz2 in base64": lambda text: encode64(bz2.compress(text.encode())),
+    "bz2 in hexadecimal": lambda text: bz2.compress(text.encode()).hex(),
+    "xz in base64": lambda text: encode64(lzma.compress(text.encode())),
+    "xz of the highest preset in base64": lambda text: encode64(lzma.compress(text.encode(), preset=9)),
+    "lzma in base64": lambda text: encode64(lzma.compress(text.encode(), format=lzma.FORMAT_ALONE)),
+    "rot13": lambda text: codecs.encode(text, "rot13"),
+    "rot13 backwards": lambda text: codecs.encode(text[::-1], "rot13"),
+    "rot13 in JSON": lambda text: json.dumps(codecs.encode(text, "rot13")),
+    "base64 of rot13": lambda text: encode64(codecs.encode(text, "rot13").encode()),
+    "rot13 in capitals": lambda text: codecs.encode(text.upper().replace("Ü", "ü"), "rot13"),
+    "base64 with dots between": lambda text: ".".join(encode64(text.encode())),
+    "base64 with dots after each fifth": lambda text: divide(encode64(text.encode()), "."),
+    "base64 with line breaks between": lambda text: "\n".join(encode64(text.encode())),
+    "base64 on lines of other lengths": lambda text: divide(encode64(text.encode()), "\n\n  "),
+    "base64 of user and secret with dots": lambda text: divide(encode64(f"user:{text}".encode()), "."),
+    "base64 in several strings": lambda text: json.dumps(divide(encode64(text.encode()), ".").split(".")),
+    "base64 in strings that are added": lambda text: divide(encode64(f"{text} {text}".encode()), "' + '"),
+    "base64 backwards": lambda text: encode64(text.encode())[::-1],
+    "base32 with dashes": lambda text: divide(encode32(text.encode()), "-"),
+    "hexadecimal divided anywhere": lambda text: divide(text.encode().hex(), "/"),
     "base64 of wrapped base64": lambda text: encode64(wrap(encode64(text.encode())).encode()),
 }  # fmt: skip

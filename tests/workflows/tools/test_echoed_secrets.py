@@ -10,7 +10,7 @@ import pytest
 from tests.fakes.http_server import FakeHttp, Reply
 from tests.support.cases import for_each
 from tests.support.steps import check_growth
-from tests.workflows.tools.encodings import ENCODINGS, SECRET, encode64
+from tests.workflows.tools.encodings import ENCODINGS, SECRET, encode58, encode64
 from workflows.engine.tool_calls import ToolResult
 from workflows.tools import connections, secret_encodings, secret_finder
 from workflows.tools.echoed_secrets import REDACTED, build_cleaner, clean_result
@@ -123,12 +123,38 @@ def test_without_a_secret_nothing_is_read() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["a", "aB3/", "%41", "\\u0041", "word ", "ABC234", "a\n", "word\n", "41 ", "41:", "a\0"],
+    [
+        "a",
+        "aB3/",
+        "%41",
+        "\\u0041",
+        "word ",
+        "ABC234",
+        "a\n",
+        "word\n",
+        "41 ",
+        "41:",
+        "a\0",
+        "zZ9",
+        "zzZ9zzZ9z ",
+        "aB3.",
+        "M<W-C\n",
+    ],
 )
 def test_large_answer_is_read_in_linear_time(piece: str) -> None:
     clean = build_cleaner(SECRET, Security("bearer"))
 
     check_growth(lambda size: clean(piece * size), 2_000)
+
+
+def test_number_in_base_58_is_read_up_to_a_length() -> None:
+    """All of its letters change all of its bytes, so that reading a long one would take the square of its length."""
+    clean = build_cleaner(SECRET, Security("bearer"))
+    texts = {size: encode58(f"{'x' * size}{SECRET}") for size in (200, 400)}
+
+    assert len(texts[200]) < secret_encodings.MAX_BASE58 < len(texts[400])
+    assert clean(AROUND.format(texts[200])) == AROUND.format(REDACTED)
+    assert clean(AROUND.format(texts[400])) == AROUND.format(texts[400])
 
 
 @for_each("name", ENCODINGS)
