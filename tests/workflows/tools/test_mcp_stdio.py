@@ -3,18 +3,22 @@
 import asyncio
 import json
 import os
+import shlex
+import subprocess
 import sys
 from collections import OrderedDict
 from pathlib import Path
 
 import psutil
 import pytest
+from django.conf import settings
 
 from tests.support.movable_time import movable_time
 from tests.support.waiting import until_async
 from workflows.engine.errors import ToolFailed
 from workflows.engine.tool_calls import ToolAsks, ToolReply
 from workflows.tools.kept_connections import keep_connections
+from workflows.tools.mcp import supervisor
 from workflows.tools.mcp.session import Server, call_tool, list_tools
 from workflows.tools.mcp.streams import (
     MAX_SKIPPED_BYTES,
@@ -31,7 +35,7 @@ SERVER = """
 import json, os, subprocess, sys, threading, time
 LIVE = "import os, sys, threading; open(sys.argv[1] + '.new', 'w').write(str(os.getpid())); os.rename(sys.argv[1] + '.new', sys.argv[1] + '.child'); threading.Event().wait()"
 ORPHAN = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {LIVE!r}, sys.argv[1]], start_new_session=True)"
-CHILDREN = {"detaches": (LIVE, None), "hides": (LIVE, {}), "orphans": (ORPHAN, None)}
+CHILDREN = {"detaches": (LIVE, None), "hides": (LIVE, {}), "orphans": (ORPHAN, None), "escapes": (ORPHAN, {}), "flees": (ORPHAN, {})}
 mode = sys.argv[1]
 stay = threading.Event().wait
 open(sys.argv[2], "w").write(str(os.getpid()))
@@ -53,6 +57,7 @@ if mode in CHILDREN:
             env=environment, stdin=null, stdout=null, stderr=null, start_new_session=True,
         )
     while not os.path.exists(sys.argv[2] + ".child"): time.sleep(0.01)
+if mode == "flees": sys.exit()
 for line in sys.stdin:
     message = json.loads(line)
     if mode == "strict" and not is_greeted and message.get("method") != "initialize": sys.exit(1)
@@ -83,6 +88,16 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
 if mode == "stays": stay()
 """
+
+# Starts a supervisor as a worker does, and doesn't end by itself.
+WORKER = """
+import os, subprocess, sys
+program, *command = sys.argv[2:]
+arguments = [sys.argv[1], program, str(os.getpid()), *command]
+subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True).wait()
+"""
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="orphans get another parent here")
 
 
 @pytest.fixture
@@ -234,13 +249,52 @@ async def test_process_that_stays_is_killed(start):
 
 
 @pytest.mark.parametrize("mode", ["detaches", "hides", "orphans"])
+@pytest.mark.parametrize("has_supervisor", [True, False])
 @pytest.mark.usefixtures("short_grace")
-async def test_what_a_process_has_detached_ends_with_it(start, mode):
+async def test_what_a_process_has_detached_ends_with_it(start, mode, has_supervisor, monkeypatch):
     """A child with a session of its own, one without our environment, and one whose parent has ended."""
+    if not has_supervisor:
+        monkeypatch.setattr("workflows.tools.mcp.stdio.HAS_SUPERVISOR", False)
     listing = await list_tools(start(mode))
 
     assert [operation.name for operation in listing.operations] == ["show"]
-    pid = int(start.pid.with_name("pid.child").read_text())
+    await child_ends(start.pid)
+
+
+@on_linux
+@pytest.mark.usefixtures("short_grace")
+async def test_orphan_without_our_environment_ends_with_its_session(start):
+    listing = await list_tools(start("escapes"))
+
+    assert [operation.name for operation in listing.operations] == ["show"]
+    await child_ends(start.pid)
+
+
+@on_linux
+@pytest.mark.usefixtures("short_grace")
+async def test_orphan_ends_with_a_process_that_ends_before_its_session(start):
+    with pytest.raises(ToolFailed):
+        await list_tools(start("flees"))
+
+    await child_ends(start.pid)
+
+
+@on_linux
+async def test_process_and_its_orphan_end_with_a_worker_that_is_killed(start):
+    command = shlex.split(start("escapes") and settings.MCP_STDIO_COMMANDS[0].partition("=")[2])
+    arguments = [sys.executable, supervisor.__file__]
+    worker = subprocess.Popen([sys.executable, "-c", WORKER, *arguments, *command])
+    await until_async(start.pid.with_name("pid.child").exists)
+
+    worker.kill()
+    worker.wait()
+
+    await child_ends(start.pid)
+    await until_async(lambda: not is_alive(int(start.pid.read_text())))
+
+
+async def child_ends(pid_file: Path) -> None:
+    pid = int(pid_file.with_name("pid.child").read_text())
     await until_async(lambda: not is_alive(pid))
 
 

@@ -1,7 +1,8 @@
 """Ends everything that a server process has started, also what it has detached from its group.
 
 A detached process has a session of its own, and once its parent has ended, no parent either. It is known by its
-ancestors as long as it has them, and by a variable in its environment, which it inherits.
+ancestors as long as it has them, and by a variable in its environment, which it inherits. One that has neither is ended by
+the supervisor only.
 """
 
 import os

@@ -7,9 +7,11 @@ in it, and ends with the session, together with whatever it has started.
 import json
 import os
 import shlex
+import shutil
 import signal
+import sys
 from asyncio import StreamReader, StreamWriter, create_subprocess_exec, subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 from uuid import uuid4
@@ -20,6 +22,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
 from workflows.engine.errors import ToolFailed
+from workflows.tools.mcp import supervisor
 from workflows.tools.mcp.commands import list_commands
 from workflows.tools.mcp.processes import SESSION_VARIABLE, kill_session, list_descendants
 from workflows.tools.mcp.streams import Spent, Streams
@@ -29,6 +32,9 @@ MAX_LINE: Final = 4 * 1024 * 1024
 MAX_TOTAL: Final = 16 * 1024 * 1024  # of one call
 GRACE_SECONDS: Final = 2.0
 _KILL_SECONDS: Final = 10.0  # until a killed process is gone, on a busy machine
+
+# The supervisor needs a kernel that makes it the parent of orphans.
+HAS_SUPERVISOR: Final = sys.platform == "linux"
 
 # The only variables of ours that a server gets; it may need them to find its interpreter.
 _INHERITED: Final = ("PATH", "LANG", "LC_ALL", "TZ")
@@ -50,7 +56,7 @@ async def open_stdio(
         environment[variable[0]] = variable[1]
     try:
         process = await create_subprocess_exec(
-            *shlex.split(command),
+            *_build_command(shlex.split(command), environment),
             env=environment,
             cwd="/",
             stdin=subprocess.PIPE,
@@ -67,6 +73,18 @@ async def open_stdio(
     finally:
         with anyio.CancelScope(shield=True):
             await _end_process(process, session)
+
+
+def _build_command(command: list[str], environment: Mapping[str, str]) -> list[str]:
+    """Return the command to start: on Linux a supervisor, from which no process that the server starts can escape.
+
+    Raises ValueError for an empty command, and FileNotFoundError for one that there isn't.
+    """
+    if not command or shutil.which(command[0], path=environment.get("PATH")) is None:
+        raise FileNotFoundError if command else ValueError
+    if not HAS_SUPERVISOR:
+        return command
+    return [sys.executable, "-I", "-S", supervisor.__file__, str(os.getpid()), *command]
 
 
 @asynccontextmanager
@@ -139,9 +157,20 @@ async def _end_process(process: subprocess.Process, session: str) -> None:
         process.stdin.close()
     with anyio.move_on_after(GRACE_SECONDS):
         await process.wait()
+    if HAS_SUPERVISOR:
+        with suppress(ProcessLookupError):
+            process.terminate()
+        await _await_end(process)
+        if process.returncode is not None and process.returncode >= 0:
+            return
+    # There is no supervisor, or it was killed.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await anyio.to_thread.run_sync(kill_session, session, descendants)
+    await _await_end(process)
+
+
+async def _await_end(process: subprocess.Process) -> None:
     with anyio.move_on_after(_KILL_SECONDS):
         # asyncio reports the end of a process only after its output has been read.
         while process.stdout and await process.stdout.read(MAX_LINE):
