@@ -56,6 +56,7 @@ TABLE_LABELS: dict[str, str | Promise] = {
     "workflows_feedback": _("Feedback"),
     "workflows_datacase": _("Cases of datasets and tests"),
     "workflows_pin": _("Pinned outputs"),
+    "workflows_trigger": _("Test calls of webhooks"),
     "accounts_auditperson": _("Audit trail pseudonyms"),
 }
 

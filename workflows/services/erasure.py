@@ -13,6 +13,7 @@ from django.db.models import F, Model, Q, QuerySet
 from accounts.tenancy import TenantModel
 from workflows.engine.answerers import EMAIL, MEMBER
 from workflows.errors import StillRunning
+from workflows.execution.history.test_calls import forget_test_calls
 from workflows.execution.idempotency_keys import get_expiry
 from workflows.execution.usage.counting import count_team
 from workflows.files.removal import remove_files
@@ -36,6 +37,7 @@ from workflows.models import (
     StepPart,
     StoredFile,
     Task,
+    Trigger,
 )
 from workflows.models.run import RunStatus
 
@@ -176,6 +178,14 @@ def _select_files(person: _Person) -> QuerySet[Any]:
     return list_present_files(person.team_id, person.rows)
 
 
+def _select_test_calls(person: _Person) -> QuerySet[Any]:
+    """Return the triggers with a test call that started a run for the person, or for which the person waited."""
+    condition = Q(test_run_id__in=person.runs.values("pk"))
+    if (account_id := _find_account_id(person.subject)) is not None:
+        condition |= Q(listener=account_id)
+    return person.select(Trigger, condition & Q(test_call__isnull=False))
+
+
 # The models whose rows belong to a run and are deleted with it.
 RUN_MODELS: Final[tuple[type[Model], ...]] = (
     *(Step, StepPart, RunCommit, RunPartial),
@@ -192,6 +202,7 @@ _SELECTIONS: Final[dict[type[Model], Callable[[_Person], QuerySet[Any]]]] = {
     Message: _select_messages,
     IdempotencyKey: _select_stored_replies,
     StoredFile: _select_files,
+    Trigger: _select_test_calls,
 }
 # What is deleted itself, in this order; the rest is deleted with it, and files with their content.
 _DELETED: Final[tuple[type[Model], ...]] = (
@@ -216,6 +227,7 @@ def erase_person(team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, 
         statuses = list(person.runs.select_for_update().values_list("status", flat=True))
         if any(status in UNDER_WAY for status in statuses):
             raise StillRunning
+        forget_test_calls(selected[Trigger])
         count_team(team_id)  # the numbers outlive the runs, but not whom they were for
         for model in _DELETED:
             selected[model].delete()

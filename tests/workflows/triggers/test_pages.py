@@ -7,13 +7,18 @@ import subprocess
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.tenancy import tenant
 from config.celery import app
+from config.encryption.crypto import encrypt
 from tests.factories.workflows import make_workflow
 from tests.workflows.triggers.documents import CLOCK, HOOK, build_source, load_triggers
 from workflows.engine.triggers.webhooks import WebhookConfig
-from workflows.models import Run
+from workflows.execution.history.upkeep import tidy_history
+from workflows.models import Run, WorkflowSecret
+from workflows.services.erasure import erase_person
+from workflows.services.runs.deletion import delete_run
 from workflows.services.triggers.addresses import read_secret, read_token
 from workflows.tasks import BEAT_SCHEDULE
 from workflows.views.triggers.examples import build_curl
@@ -106,6 +111,58 @@ class TestWaiting:
         page = show(bob, workflow, "test_state", "t1").content.decode()
         assert str(run.pk) in page
         assert "A-9" in page
+
+    def test_call_is_shown_without_the_secrets_of_the_workflow(self, bob, draft):
+        workflow, url = draft
+        with tenant([workflow.team_id]):
+            WorkflowSecret.objects.create(
+                team_id=workflow.team_id,
+                workflow=workflow,
+                name="key",
+                secret=encrypt("s3cret-value"),
+            )
+
+        self.call(f"{url}/test", {"order": "A-9 with s3cret-value"})
+
+        call = load_triggers(bob, workflow)["t1"].test_call
+        assert call["body"] == {"order": "A-9 with [redacted]"}
+
+    def test_call_goes_with_its_run(self, bob, draft):
+        workflow, url = draft
+        for delete in (self.delete_by_hand, self.delete_by_upkeep):
+            press(bob, workflow, "wait_for_call")
+            self.call(f"{url}/test", {"order": "A-9"})
+            assert load_triggers(bob, workflow)["t1"].test_call is not None
+
+            delete(bob, workflow)
+
+            trigger = load_triggers(bob, workflow)["t1"]
+            assert (trigger.test_call, trigger.test_run_id) == (None, None)
+
+    def delete_by_hand(self, bob, workflow):
+        with tenant([workflow.team_id]):
+            run = Run.objects.unscoped().get(workflow=workflow)
+            Run.objects.unscoped().filter(pk=run.pk).update(
+                status="succeeded", finished_at=timezone.now()
+            )
+        delete_run(bob.principal, run)
+
+    def delete_by_upkeep(self, bob, workflow):
+        with tenant([workflow.team_id]):
+            Run.objects.unscoped().filter(workflow=workflow).delete()
+        tidy_history()
+
+    def test_call_is_erased_with_the_person_who_waited_for_it(self, bob, draft):
+        workflow, url = draft
+        self.call(f"{url}/test", {"order": "A-9"})
+        with tenant([workflow.team_id]):
+            Run.objects.unscoped().filter(workflow=workflow).update(
+                status="succeeded", finished_at=timezone.now()
+            )
+            counts = erase_person(workflow.team_id, str(bob.user.pk), dry_run=False)
+
+        assert counts["workflows_trigger"] == 1
+        assert load_triggers(bob, workflow)["t1"].test_call is None
 
     def test_refused_call_is_shown_too(self, bob, draft):
         workflow, url = draft

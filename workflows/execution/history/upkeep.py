@@ -19,6 +19,7 @@ from django.conf import settings
 from django.db import OperationalError, connection
 from django.utils import timezone
 
+from workflows.execution.history.test_calls import forget_old_test_calls
 from workflows.execution.usage.counting import count_all_teams
 
 
@@ -69,6 +70,7 @@ def tidy_history() -> Counter[str]:
         elif week.is_over(now, settings.RUN_KEEP_DAYS):
             counts += _end_week(week.name, deadline)
     counts["runs deleted"] += _delete_expired_early(deadline)
+    forget_old_test_calls()
     log.info("history_tidied", **{name.replace(" ", "_"): count for name, count in counts.items()})
     return counts
 

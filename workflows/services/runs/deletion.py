@@ -6,6 +6,7 @@ from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.errors import RunNotEnded
+from workflows.execution.history.test_calls import forget_test_calls_of_runs
 from workflows.execution.usage.counting import count_team
 from workflows.files.removal import remove_of_runs
 from workflows.models import Run
@@ -26,6 +27,7 @@ def delete_run(principal: Principal, run: Run) -> None:
         count_team(run.team_id)  # the numbers of usage outlive the run
         ids = [member.pk for member in family]
         Run.objects.unscoped().filter(pk__in=ids).delete()
+        forget_test_calls_of_runs(ids)
         remove_of_runs(run.team_id, ids)
         audit_lines.record(
             principal, run, "run.deleted", workflow=str(run.workflow_id), runs=len(family)

@@ -10,9 +10,11 @@ from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.principals import load_user_principal
 from accounts.tenancy import tenant
+from config.redaction import build_redactor
 from workflows import permissions
 from workflows.engine.language.document import NodeSpec
 from workflows.errors import CallRefused
+from workflows.execution.journal.masking import load_secret_values
 from workflows.models import Trigger, Workflow
 from workflows.services.editor.drafts import load_draft
 from workflows.services.triggers.activation import list_trigger_nodes, prepare_trigger
@@ -101,5 +103,8 @@ def _take_turn(trigger: Trigger) -> bool:
 
 
 def _store(trigger: Trigger, call: object, **fields: object) -> None:
+    """Store the call, without the webhook's own secret and those of its workflow: nobody reads it but people."""
     with tenant([trigger.team_id]):
+        secrets = (*load_secret_values(trigger.workflow_id), read_secret(trigger))
+        call = build_redactor(filter(None, secrets)).redact(call)
         Trigger.objects.unscoped().filter(pk=trigger.pk).update(test_call=call, **fields)

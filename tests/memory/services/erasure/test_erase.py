@@ -251,7 +251,6 @@ STAYS = {
     "workflows_activerun": "columns of unfinished runs, which a trigger deletes with them",
     "workflows_streamname": "names of workflows, whoever drew them",
     "workflows_workflowsecret": "the team's work",
-    "workflows_trigger": "the team's work; a test call is forgotten with the next one",
     "workflows_runsubscription": "the team's settings",
     "workflows_delivery": "ids of runs, and numbers; gone after a month",
     "workflows_folder": "the team's order",
