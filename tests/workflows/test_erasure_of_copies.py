@@ -10,11 +10,21 @@ from django.utils import timezone
 from accounts.tenancy import tenant
 from memory.services.erasure.erasure_jobs import order_erasure
 from memory.upkeep.erasure import run_erasure
-from tests.factories.workflows import make_journal, make_run, make_workflow
+from tests.factories.workflows import make_conversation, make_journal, make_run, make_workflow
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast
 from tests.support.markup import markup_of
-from workflows.models import Comment, DataCase, IdempotencyKey, Pin, Run, RunWait, Workflow
+from workflows.models import (
+    Comment,
+    DataCase,
+    IdempotencyKey,
+    Message,
+    Pin,
+    Run,
+    RunWait,
+    Workflow,
+)
+from workflows.services.chat.conversations import add_message
 from workflows.services.erasure import count_kept, erase_person
 
 
@@ -74,6 +84,66 @@ def test_pin_of_a_runs_outputs_is_erased_with_the_person(
     counts = erase(team_id)
 
     assert (counts["workflows_pin"], count(Pin, team_id)) == (1, 1)
+
+
+@pytest.mark.parametrize("part", [{}, {"until": ["end"]}])
+def test_run_for_somebody_else_with_such_a_pin_is_erased_with_the_person(
+    cast: Cast, workflow: Workflow, run: Run, part: dict[str, list[str]]
+) -> None:
+    client, team_id = cast.alice.client, cast.team_a.pk
+    url = reverse("workflows:try", args=[workflow.pk])
+    pin = f"/api/v1/workflows/{workflow.pk}/pins/end"
+    form = {"text": "hi", "debug": json.dumps(part)}
+    stays = client.post(url, form).json()["id"]
+    client.put(pin, {"outputs": {"text": "I have"}, "run": str(run.pk)}, content_type=JSON)
+    goes = client.post(url, form).json()["id"]
+    client.delete(pin)
+    with tenant([team_id]):
+        assert Run.objects.unscoped().get(pk=goes).subject == str(cast.alice.user.pk)
+        Run.objects.unscoped().update(status="succeeded", finished_at=timezone.now())
+
+    counts = erase(team_id)
+
+    assert counts["workflows_run"] == 2
+    with tenant([team_id]):
+        assert [str(row.pk) for row in Run.objects.unscoped()] == [stays]
+
+
+def test_turn_with_a_pin_of_a_persons_run_is_erased_with_the_person(
+    cast: Cast, workflow: Workflow, run: Run
+) -> None:
+    team_id = cast.team_a.pk
+    conversation = make_conversation(cast.alice, workflow)
+    for debug in ({"pins_of": [VISITOR]}, {"pins_of": ["somebody"]}, {}):
+        copy = make_run(
+            cast.alice, workflow, debug=debug, status="succeeded", finished_at=timezone.now()
+        )
+        with tenant([team_id]):
+            add_message(conversation, run=copy, query="Hello?", answer="I have diabetes")
+
+    counts = erase(team_id)
+
+    assert (counts["workflows_run"], counts["workflows_message"]) == (2, 1)
+    with tenant([team_id]):
+        assert Run.objects.unscoped().count() == Message.objects.unscoped().count() == 2
+
+
+def test_pins_of_runs_for_test_users_are_erased_with_the_member(
+    cast: Cast, workflow: Workflow
+) -> None:
+    player = f"ben@{cast.alice.user.pk}"
+    for name in (player, f"{player}x"):
+        make_run(
+            cast.bob,
+            workflow,
+            debug={"pins_of": [name]},
+            status="succeeded",
+            finished_at=timezone.now(),
+        )
+
+    counts = erase(cast.team_a.pk, str(cast.alice.user.pk))
+
+    assert counts["workflows_run"] == 1
 
 
 def test_form_of_a_pin_names_the_run_whose_outputs_it_shows(

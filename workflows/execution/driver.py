@@ -28,7 +28,6 @@ from workflows.engine.runtime.waits import Answer, get_reason
 from workflows.engine.sub_workflows.limited_tools import LimitedTools
 from workflows.engine.sub_workflows.spending import Spending, limit_model, sum_recorded
 from workflows.engine.sub_workflows.spending_limits import SpendingLimits
-from workflows.engine.testing.mocks import Mocks
 from workflows.execution import claims
 from workflows.execution.called_runs import mark_calls
 from workflows.execution.claims import Claim
@@ -45,6 +44,7 @@ from workflows.execution.journal.codec import (
 )
 from workflows.execution.journal.journal import DurableJournal
 from workflows.execution.journal.masking import build_run_redactor
+from workflows.execution.journal.mocks import read_mocks
 from workflows.execution.journal.outbox import Outbox
 from workflows.execution.plans import PreparedDocument
 from workflows.execution.ports.adapters import (
@@ -214,7 +214,7 @@ class _Attempt:
             ports=ports,
             journal=self.journal,
             history=history,
-            mocks=Mocks(self.acting.row["mocks"]) if self.acting.row["mocks"] else None,
+            mocks=read_mocks(self.acting.row["mocks"], self.redactor),
             control=self.execution.control,
         )
         if self.whole_run is not None:

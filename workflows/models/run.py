@@ -89,6 +89,10 @@ TAKEN = models.ExpressionWrapper(
 DEATHS_UNTIL_PARKED = 3
 
 
+# The name in ``Run.debug`` of the people from whose runs its pinned outputs are.
+PINS_OF: Final = "pins_of"
+
+
 class Run(Personal):
     """One execution of a snapshot. The row is also the outbox: while it is queued, it waits for a worker."""
 

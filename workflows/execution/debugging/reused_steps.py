@@ -1,6 +1,6 @@
 """Insert the first steps of a run: copied from an earlier run, or typed by a person."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from json import loads
 from uuid import UUID
 
@@ -38,11 +38,35 @@ def copy_steps(run: Run, source_run: Run, steps: Sequence[Step]) -> None:
 
 
 def insert_typed_values(run: Run, records: Sequence[StepRecord]) -> None:
-    """Store the values that a person typed for nodes that never ran, as steps of this run."""
+    """Store the values that a person typed for nodes that never ran, as steps of this run, with its secrets masked."""
+    target = load_redactor(run)
     Step.objects.unscoped().bulk_create(
-        Step(team_id=run.team_id, run=run, attempt=0, reused_from=run.pk, **_build_columns(record))
+        Step(
+            team_id=run.team_id,
+            run=run,
+            attempt=0,
+            reused_from=run.pk,
+            **_mask_columns(_build_columns(record), target),
+        )
         for record in records
     )
+
+
+def load_redactor(run: Run) -> Redactor:
+    """Return the redactor of a run, which a worker has as well. It needs no query for a workflow without secrets."""
+    names = _list_secret_names(run.snapshot_id)
+    return (
+        build_run_redactor(str(run.pk), load_secrets(run.workflow_id, names))
+        if names
+        else NO_REDACTION
+    )
+
+
+def _mask_columns(columns: Mapping[str, Json], target: Redactor) -> dict[str, Json]:
+    return {
+        name: _translate_masks(value, NO_REDACTION, target) if name in _MASKED else value
+        for name, value in columns.items()
+    }
 
 
 def _build_columns(record: StepRecord) -> dict[str, Json]:
@@ -50,9 +74,9 @@ def _build_columns(record: StepRecord) -> dict[str, Json]:
 
 
 def _translate_masks(value: Json, source: Redactor, target: Redactor) -> Json:
-    return (
-        loads(target.redact_json_text(source.restore_json_text(dump(value)))) if source else value
-    )
+    if not target:
+        return value
+    return loads(target.redact_json_text(source.restore_json_text(dump(value))))
 
 
 def _build_redactors(run: Run, source_run: Run) -> tuple[Redactor, Redactor]:
@@ -65,4 +89,5 @@ def _build_redactors(run: Run, source_run: Run) -> tuple[Redactor, Redactor]:
 
 
 def _list_secret_names(snapshot_id: UUID) -> frozenset[str]:
+    """Return the names of the secrets of a document. The caller has found a run of it and may therefore see it."""
     return list_secret_names(from_json(Snapshot.objects.unscoped().get(pk=snapshot_id).document))

@@ -1,7 +1,7 @@
 """Pin the outputs that a node returns in runs from the editor instead of running. Pins belong to the team."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -106,6 +106,13 @@ def load_pins(workflow: Workflow) -> dict[str, Json]:
     """Return the pins by node as mocks of the engine. The caller has found the workflow and may therefore see it."""
     with reading([workflow.team_id]):
         return {pin.node_key: pin.mock for pin in Pin.objects.unscoped().filter(workflow=workflow)}
+
+
+def list_people(workflow: Workflow, nodes: Collection[str]) -> list[str]:
+    """Return the people from whose runs the pins of these nodes are. The caller has found the workflow."""
+    with reading([workflow.team_id]):
+        pins = Pin.objects.unscoped().filter(workflow=workflow, node_key__in=nodes)
+        return sorted(set(pins.exclude(subject="").values_list("subject", flat=True)))
 
 
 def check_types(

@@ -28,9 +28,10 @@ from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.client_calls import ClientCall
 from workflows.models import Conversation, Run, Step, Workflow
 from workflows.models.documents import from_json
+from workflows.models.run import PINS_OF
 from workflows.services.debugging import previous_run
 from workflows.services.debugging.options import NodeNeedsValues, RunOptions, Values, check_options
-from workflows.services.debugging.pins import load_pins
+from workflows.services.debugging.pins import list_people, load_pins
 from workflows.services.debugging.previous_run import PreviousRun
 from workflows.services.files.inputs import resolve_inputs, resolve_message_files
 from workflows.services.runs import runs
@@ -92,7 +93,8 @@ def start_debug_run(
             partial = replace(partial, previous=previous_run.apply_pins(previous, document, mocks))
         if options.part.extent is Extent.ALL:
             person = resolve_subject(principal, subject)
-            request = RunRequest(workflow, snapshot, selected, person, debug=options.dump())
+            debug = options.dump(**_describe_people(workflow, pins))
+            request = RunRequest(workflow, snapshot, selected, person, debug=debug)
             arguments["mocks"] = mocks
             return runs.queue_run(principal, runs.check_request(principal, request, **arguments))
         person = partial.resolve_subject(principal, subject)
@@ -115,7 +117,9 @@ def start_debug_run(
             marks=runs.InputMarks.of(previous.run) if previous is not None else runs.NO_MARKS,
         )
         query, key = arguments.get("query"), arguments.get("conversation")
-        return runs.queue_run(principal, partial.complete_request(principal, request, query, key))
+        completed = partial.complete_request(principal, request, query, key)
+        debug = {**(completed.debug or {}), **_describe_people(workflow, pins)}
+        return runs.queue_run(principal, replace(completed, debug=debug))
 
 
 def _select_pins(workflow: Workflow, options: RunOptions) -> Mapping[str, Json]:
@@ -124,6 +128,12 @@ def _select_pins(workflow: Workflow, options: RunOptions) -> Mapping[str, Json]:
     if options.part.extent is Extent.ONLY:
         pins = {node: mock for node, mock in pins.items() if node not in options.part.nodes}
     return pins
+
+
+def _describe_people(workflow: Workflow, pins: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the people whose words the pins may have, as ``Run.debug`` has them: the run is erased with each of them."""
+    people = list_people(workflow, pins) if pins else []
+    return {PINS_OF: people} if people else {}
 
 
 @dataclass(frozen=True)

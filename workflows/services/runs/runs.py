@@ -34,10 +34,15 @@ from workflows.engine.testing.mocks import Mocks
 from workflows.engine.triggers.calls import TriggerCall
 from workflows.errors import INVALID_IDENTIFIER, InvalidValue, NotPublished, WorkflowArchived
 from workflows.execution.called_runs import note_call
-from workflows.execution.debugging.reused_steps import copy_steps, insert_typed_values
+from workflows.execution.debugging.reused_steps import (
+    copy_steps,
+    insert_typed_values,
+    load_redactor,
+)
 from workflows.execution.driver import STOPPED
 from workflows.execution.events.bus import announce_cancel
 from workflows.execution.journal.codec import to_event_data
+from workflows.execution.journal.mocks import mask_mocks
 from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.client_calls import ORDINARY_CALL, ClientCall
 from workflows.models import Conversation, Run, RunEvent, Snapshot, Step, Version, Workflow
@@ -249,7 +254,6 @@ def queue_run(principal: Principal, request: RunRequest) -> Run:
         request_id=get_request_id(),
         trace_id=request.trace_id,
         inputs=dict(request.inputs),
-        mocks=request.mocks,
         offline=request.offline,
         has_untrusted_inputs=request.marks.has_untrusted_inputs,
         is_chosen_by_untrusted=request.marks.is_chosen_by_untrusted,
@@ -257,6 +261,8 @@ def queue_run(principal: Principal, request: RunRequest) -> Run:
         debug=request.debug,
         queued_at=timezone.now(),
     )
+    if request.mocks:
+        run.mocks = mask_mocks(request.mocks, load_redactor(run))
     note_call(run)
     run.system = _build_system_variables(request, run)
     run.save(force_insert=True)
