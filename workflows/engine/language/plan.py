@@ -72,6 +72,11 @@ class Session:
     names_missing: bool = True
 
     @property
+    def begins_line(self) -> bool:
+        """Return whether its text is of an End node, whose outputs are on lines of their own, and so are those of several."""
+        return not self.names_missing
+
+    @property
     def opens_at_once(self) -> bool:
         return self.node in self.reached
 

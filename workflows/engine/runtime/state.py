@@ -23,6 +23,7 @@ from workflows.engine.runtime.step_records import (
     StepStatus,
     Write,
 )
+from workflows.engine.text_rendering import as_markdown
 
 
 class NodeState(StrEnum):
@@ -178,8 +179,14 @@ class RunState:
             return  # its outputs are the results of the container's round
         self.outputs.update(outputs)
         if self.mode is Mode.CHAT and "answer" in outputs:
-            self.answers.append(outputs["answer"])
+            self.answers.append(self._read_answer(node, outputs["answer"]))
             self.outputs["answer"] = "".join(self.answers)
+
+    def _read_answer(self, node: PlanNode, answer: Json) -> str:
+        """Return the text of a response node as it is streamed: that of an End node begins a line of its own."""
+        text = as_markdown(answer)
+        begins_line = node.kind.provides_results and text and any(self.answers)
+        return f"\n{text}" if begins_line else text
 
     def resolve_status(self) -> RunStatus:
         """Return the status of a run that was executed to its end."""

@@ -29,6 +29,7 @@ class SessionQueue:
         self.awaited_scope: ScopeStreaming | None = None  # the scope of the next output
         self.awaited_node = -1  # the node of the next output
         self.text: list[str] = []
+        self._last_session: Session | None = None  # that has printed some text
 
     def enqueue(self, scope: "ScopeStreaming", sessions: Iterable[Session]) -> None:
         self._pending.extend((scope, session) for session in sessions)
@@ -41,6 +42,13 @@ class SessionQueue:
             self.advance()
 
     def print_text(self, session: Session, text: str, source: str | None) -> None:
+        if text and session is not self._last_session:
+            if session.begins_line and self._last_session is not None:
+                self._print(session, "\n", None)
+            self._last_session = session
+        self._print(session, text, source)
+
+    def _print(self, session: Session, text: str, source: str | None) -> None:
         self.text.append(text)
         self._publish(TextChunk(session.node_id, text, source))
 
