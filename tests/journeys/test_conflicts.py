@@ -23,7 +23,27 @@ def both(rooms: Rooms, live_stack: LiveStack, shell: Shell) -> Iterator[Pair]:
         yield found
 
 
-def test_same_field_by_two_is_decided_in_a_dialog(both: Pair):
+def test_fields_changed_by_two_are_decided_while_both_go_on(both: Pair):
+    """Each step with a node of its own, whose fields nobody has changed before."""
+    check_same_field_by_two_is_decided_in_a_dialog(both)
+    check_lost_field_waits_for_its_decision_that_is_heard_of_while_typing(both, "t2")
+    check_field_one_only_stands_in_takes_back_nothing(both, "t3")
+    check_field_lost_while_its_text_is_on_its_way_is_one_decision(both, "t4")
+    check_field_read_anew_before_its_change_is_heard_of_takes_back_nothing(both, "t0")
+
+
+def test_fields_changed_by_two_are_decided_in_whichever_tab_of_a_person(both: Pair):
+    check_short_texts_of_two_tabs_can_both_stand(both, "t1")
+    check_decision_left_open_is_asked_of_the_next_page_with_what_holds_by_then(
+        both, "t2", how="reloaded"
+    )
+    check_lost_field_waits_for_its_decision_that_is_learnt_from_the_answer(both, "t3")
+    check_decision_left_open_is_asked_of_the_next_page_with_what_holds_by_then(
+        both, "t4", how="closed"
+    )
+
+
+def check_same_field_by_two_is_decided_in_a_dialog(both: Pair) -> None:
     alice, bob = both.seats
     bob.context.set_offline(True)
     rename(bob, "t1", "Bob's title")
@@ -89,20 +109,36 @@ def undecided(seat: Seat) -> Any:
     )
 
 
-def test_lost_field_waits_for_its_decision_that_is_heard_of_while_typing(both: Pair):
-    lose_field(both)
+def decide(seat: Seat, choice: str) -> None:
+    """The dialog comes when somebody turns from the field to something else; then they turn back."""
+    dialog = seat.page.locator("#conflicts")
+    seat.page.get_by_role("tab", name="Docs").click()
+    expect(dialog).to_be_visible()
+    dialog.locator(f"input[value={choice}]").check()
+    dialog.get_by_role("button", name="Apply").click()
+    expect(dialog).to_be_hidden()
+    expect(seat.page.locator("#saved")).to_have_attribute("data-state", "saved")
+    seat.page.get_by_role("tab", name="Settings").click()
 
 
-def test_lost_field_waits_for_its_decision_that_is_learnt_from_the_answer(both: Pair):
+def check_lost_field_waits_for_its_decision_that_is_heard_of_while_typing(
+    both: Pair, node: str
+) -> None:
+    lose_field(both, node)
+
+
+def check_lost_field_waits_for_its_decision_that_is_learnt_from_the_answer(
+    both: Pair, node: str
+) -> None:
     bob = both.seats[1]
     with deaf(bob.page):
         open_editor(bob, both.workflow)
-        lose_field(both)
+        lose_field(both, node)
 
 
-def lose_field(both: Pair) -> None:
+def lose_field(both: Pair, node: str) -> None:
     alice, bob = both.seats
-    hers, his = template_in(alice, "t1"), template_in(bob, "t1")
+    hers, his = template_in(alice, node), template_in(bob, node)
     dialog, reported = bob.page.locator("#conflicts"), bob.page.locator("#reported")
     apply = dialog.get_by_role("button", name="Apply")
 
@@ -110,7 +146,7 @@ def lose_field(both: Pair) -> None:
         his.press_sequentially("C2")
         hers.fill("C1")
         hers.blur()
-        both.until(lambda: template_of(both, "t1") == "C1")
+        both.until(lambda: template_of(both, node) == "C1")
     his.press_sequentially(" ")
     expect(reported).to_have_text("Conflicts: 1")
     his.press_sequentially("more ")
@@ -131,7 +167,7 @@ def lose_field(both: Pair) -> None:
     rename(bob, "t5", "After it")  # edits are sent in order
     both.until(lambda: both.rows()["nodes"]["t5"][2] == "After it")
     expect(reported).to_have_text("Conflicts: 1")
-    assert template_of(both, "t1") == "C1"
+    assert template_of(both, node) == "C1"
     if not dialog.is_visible():
         reported.click()
     dialog.locator("input[value=theirs]").check()
@@ -142,15 +178,15 @@ def lose_field(both: Pair) -> None:
     bob.page.get_by_role("tab", name="Settings").click()
     expect(his).to_have_value("C1")
     his.fill("C3")
-    both.until(lambda: template_of(both, "t1") == "C3", why="decided, it is a field like any other")
-    said = [ops[0] for _n, _who, _label, ops in both.log()]
-    assert [op["value"] for op in said if op["op"] == "set"] == ["C1", "C3"]
+    both.until(lambda: template_of(both, node) == "C3", why="decided, it is a field like any other")
+    sent = [ops[0] for _n, _who, _label, ops in both.log() if ops[0]["id"] == node]
+    assert [op["value"] for op in sent if op["op"] == "set"] == ["C1", "C3"]
 
 
-def test_field_lost_while_its_text_is_on_its_way_is_one_decision(both: Pair):
+def check_field_lost_while_its_text_is_on_its_way_is_one_decision(both: Pair, node: str) -> None:
     """He hears of her value before the server refuses his: both say that the field has to be decided."""
     alice, bob = both.seats
-    hers, his = template_in(alice, "t1"), template_in(bob, "t1")
+    hers, his = template_in(alice, node), template_in(bob, node)
     reported = bob.page.locator("#reported")
     gate = Gate(bob.page, "**/draft/")
 
@@ -159,7 +195,7 @@ def test_field_lost_while_its_text_is_on_its_way_is_one_decision(both: Pair):
     both.until(lambda: bob.editor("(e) => e.edits.waiting.length") == 1 and gate.waiting)
     hers.fill("C1")
     hers.blur()
-    both.until(lambda: template_of(both, "t1") == "C1")
+    both.until(lambda: template_of(both, node) == "C1")
     both.until(
         lambda: bob.editor("(e) => e.edits.revision") == alice.editor("(e) => e.edits.revision")
     )
@@ -173,14 +209,16 @@ def test_field_lost_while_its_text_is_on_its_way_is_one_decision(both: Pair):
         "(e) => e.edits.unsavedChanges.conflicts.map(({ conflicts }) => conflicts[0].theirs)"
     )
     assert conflicts == ["C1"]
-    assert template_of(both, "t1") == "C1"
+    assert template_of(both, node) == "C1"
+    bob.page.unroute_all()
+    decide(bob, "theirs")
 
 
-def test_short_texts_of_two_tabs_can_both_stand(both: Pair):
+def check_short_texts_of_two_tabs_can_both_stand(both: Pair, node: str) -> None:
     _alice, bob = both.seats
     twin = Seat("Bob's other", bob.id, bob.context, bob.context.new_page())
     open_editor(twin, both.workflow)
-    there, here = template_in(twin, "t1"), template_in(bob, "t1")
+    there, here = template_in(twin, node), template_in(bob, node)
 
     with typing(bob):
         here.fill("C2")
@@ -203,17 +241,19 @@ def test_short_texts_of_two_tabs_can_both_stand(both: Pair):
     dialog.get_by_role("button", name="Apply").click()
 
     stood = "C1\nC2"
-    both.until(lambda: template_of(both, "t1") == stood)
+    both.until(lambda: template_of(both, node) == stood)
     bob.page.get_by_role("tab", name="Settings").click()
     expect(here).to_have_value(stood)
     expect(there).to_have_value(stood)
     expect(twin.page.locator("#reported")).to_be_hidden()
+    twin.page.close()
 
 
-@pytest.mark.parametrize("how", ["reloaded", "closed"])
-def test_decision_left_open_is_asked_of_the_next_page_with_what_holds_by_then(both: Pair, how: str):
+def check_decision_left_open_is_asked_of_the_next_page_with_what_holds_by_then(
+    both: Pair, node: str, how: str
+) -> None:
     alice, bob = both.seats
-    hers, his = template_in(alice, "t1"), template_in(bob, "t1")
+    hers, his = template_in(alice, node), template_in(bob, node)
     with typing(bob):
         his.press_sequentially("C2 ")
         hers.fill("C1")
@@ -223,14 +263,14 @@ def test_decision_left_open_is_asked_of_the_next_page_with_what_holds_by_then(bo
     bob.page.goto("about:blank")
     hers.fill("C1 again")
     hers.blur()
-    both.until(lambda: template_of(both, "t1") == "C1 again")
+    both.until(lambda: template_of(both, node) == "C1 again")
     if how == "closed":
         bob.page.close()
         bob = Seat("Bob's next", bob.id, bob.context, bob.context.new_page())
     open_editor(bob, both.workflow)
 
     dialog = bob.page.locator("#conflicts")
-    field = template_in(bob, "t1")
+    field = template_in(bob, node)
     expect(field).to_have_value("C2 x")
     expect(dialog).to_be_hidden()  # it waits behind its button, and does not interrupt
     bob.page.locator("#reported").click()
@@ -238,53 +278,56 @@ def test_decision_left_open_is_asked_of_the_next_page_with_what_holds_by_then(bo
     expect(dialog.locator(".tg-offer:has([value=theirs]) pre")).to_have_text("C1 again")
     dialog.locator("input[value=yours]").check()
     dialog.get_by_role("button", name="Apply").click()
-    both.until(lambda: template_of(both, "t1") == "C2 x")
+    both.until(lambda: template_of(both, node) == "C2 x")
     expect(bob.page.locator("#reported")).to_be_hidden()
 
 
-def test_field_one_only_stands_in_takes_back_nothing(both: Pair):
+def check_field_one_only_stands_in_takes_back_nothing(both: Pair, node: str) -> None:
     """Hers is saved, and the cursor still in it, when his arrives: left, it shows his; written in, it asks."""
     alice, bob = both.seats
-    hers, his = template_in(alice, "t1"), template_in(bob, "t1")
+    hers, his = template_in(alice, node), template_in(bob, node)
 
     def alternate(text: str) -> None:
         both.until_equal()
         expect(his).to_have_value(hers.input_value())  # his form is drawn again when hers arrives
         his.fill(text)
         his.blur()
-        both.until(lambda: template_of(both, "t1") == text)
+        both.until(lambda: template_of(both, node) == text)
         both.until_equal()
         both.until(alice.has_current_form, "her form is never told")
 
     hers.press_sequentially("A ")
-    both.until(lambda: template_of(both, "t1") == "A x")
+    both.until(lambda: template_of(both, node) == "A x")
     alternate("B")
     alice.page.get_by_role("tab", name="Docs").click()
     alice.page.get_by_role("tab", name="Settings").click()
     expect(hers).to_have_value("B")
-    assert template_of(both, "t1") == "B"
+    assert template_of(both, node) == "B"
 
     hers.press("Home")
     hers.press_sequentially("A ")
-    both.until(lambda: template_of(both, "t1") == "A B")
+    both.until(lambda: template_of(both, node) == "A B")
     alternate("C")
     hers.press_sequentially("D ")
     expect(alice.page.locator("#reported")).to_have_text("Conflicts: 1")
-    assert template_of(both, "t1") == "C"
+    assert template_of(both, node) == "C"
     assert undecided(alice) == ["A D B"]
+    decide(alice, "theirs")
 
 
-def test_field_read_anew_before_its_change_is_heard_of_takes_back_nothing(both: Pair):
+def check_field_read_anew_before_its_change_is_heard_of_takes_back_nothing(
+    both: Pair, node: str
+) -> None:
     """Her form asks the server after each save: the answer may hold his edit before the line tells of it."""
     alice, bob = both.seats
-    hers, his = template_in(alice, "t1"), template_in(bob, "t1")
+    hers, his = template_in(alice, node), template_in(bob, node)
 
     hers.press("Home")
     both.until_equal()
     changes = Gate(alice.page, "**/changes/**")
     his.fill("B")
     his.blur()
-    both.until(lambda: template_of(both, "t1") == "B")
+    both.until(lambda: template_of(both, node) == "B")
     both.until(lambda: changes.waiting, "she never asks what has changed")
     alice.editor("(e) => e.inspector.reload()")
     changes.open()
@@ -294,5 +337,5 @@ def test_field_read_anew_before_its_change_is_heard_of_takes_back_nothing(both: 
     hers.press_sequentially("A ")
 
     expect(alice.page.locator("#reported")).to_have_text("Conflicts: 1")
-    assert template_of(both, "t1") == "B"
+    assert template_of(both, node) == "B"
     assert undecided(alice) == ["A x"]
