@@ -58,13 +58,25 @@ def title_of(seat: Seat, node: str) -> Any:
     return seat.editor(TITLE, node)
 
 
-def test_edits_of_two_arrive_are_undone_by_whom_they_are_and_refused_for_one(both: Pair):
+def test_edits_of_two_arrive_once_are_undone_by_whom_they_are_and_refused_for_one(
+    both: Pair, shell: Shell
+):
     check_edit_by_mouse_arrives_in_the_other_browser(both)
     check_undo_takes_back_ones_own_alone(both)
+    check_undo_of_what_somebody_changed_since_is_decided(both)
+    check_answer_lost_on_the_way_does_nothing_twice(both)
+    check_tab_that_slept_catches_up_whole(both, shell)
     check_refused_edit_is_taken_back_and_reported(both)
 
 
-def check_edit_by_mouse_arrives_in_the_other_browser(both: Pair):
+def test_tabs_come_go_are_doubled_and_leave_nothing_unsent(both: Pair):
+    check_new_tab_tells_the_others_nothing_until_something_is_selected_in_it(both)
+    check_edits_waiting_survive_the_tab_and_are_sent_by_the_next(both)
+    check_duplicated_tab_is_a_tab_of_its_own(both)
+    check_person_taken_off_the_team_hears_no_more(both)
+
+
+def check_edit_by_mouse_arrives_in_the_other_browser(both: Pair) -> None:
     alice, bob = both.seats
 
     alice.drag("t1", 60, 120)
@@ -83,7 +95,7 @@ def is_cursor_seen(mover: Seat, watcher: Seat) -> bool:
     return watcher.page.locator(".tg-cursor").count() > 0
 
 
-def check_presence_shows_names_selections_and_who_left(both: Pair):
+def check_presence_shows_names_selections_and_who_left(both: Pair) -> None:
     alice, bob = both.seats
 
     expect(alice.page.locator("#presence .tg-face")).to_have_text(["B"])
@@ -106,7 +118,7 @@ def check_presence_shows_names_selections_and_who_left(both: Pair):
 OUTLAST_SENDING = "() => new Promise((done) => setTimeout(done, 300))"
 
 
-def test_new_tab_tells_the_others_nothing_until_something_is_selected_in_it(both: Pair):
+def check_new_tab_tells_the_others_nothing_until_something_is_selected_in_it(both: Pair) -> None:
     alice, bob = both.seats
     with note_requests(bob.page) as requests:
         open_editor(bob, both.workflow)
@@ -120,7 +132,7 @@ def test_new_tab_tells_the_others_nothing_until_something_is_selected_in_it(both
     assert [body and body["selection"] for body in bodies] == [["t3"]]
 
 
-def check_refused_edit_is_taken_back_and_reported(both: Pair):
+def check_refused_edit_is_taken_back_and_reported(both: Pair) -> None:
     _alice, bob = both.seats
 
     answer = bob.editor(
@@ -145,7 +157,7 @@ def check_refused_edit_is_taken_back_and_reported(both: Pair):
     both.until_equal()
 
 
-def test_edits_waiting_survive_the_tab_and_are_sent_by_the_next(both: Pair):
+def check_edits_waiting_survive_the_tab_and_are_sent_by_the_next(both: Pair) -> None:
     _alice, bob = both.seats
     both.stack.kill_web()
     rename(bob, "t0", "Kept")
@@ -166,8 +178,9 @@ def test_edits_waiting_survive_the_tab_and_are_sent_by_the_next(both: Pair):
     assert [label for _n, _who, label, _ops in both.log()] == ["Kept", "far"]
 
 
-def test_answer_lost_on_the_way_does_nothing_twice(both: Pair):
+def check_answer_lost_on_the_way_does_nothing_twice(both: Pair) -> None:
     _alice, bob = both.seats
+    both.began = both.revision()
     lost: list[str] = []
 
     def swallow(route: Any) -> None:
@@ -187,9 +200,10 @@ def test_answer_lost_on_the_way_does_nothing_twice(both: Pair):
     assert change["label"] == "note"
     both.until_equal()
     assert [label for _n, _who, label, _ops in both.log()] == ["note"]
+    bob.page.unroute_all()
 
 
-def test_duplicated_tab_is_a_tab_of_its_own(both: Pair):
+def check_duplicated_tab_is_a_tab_of_its_own(both: Pair) -> None:
     _alice, bob = both.seats
     with bob.context.expect_page() as opened:
         # a window opened by the page gets a copy of its sessionStorage, as a duplicated tab does
@@ -209,9 +223,10 @@ def test_duplicated_tab_is_a_tab_of_its_own(both: Pair):
     both.seats.remove(twin)
     assert [both.rows()["nodes"][node][2] for node in ("t1", "t2")] == ["First tab", "Second tab"]
     expect(bob.page.locator("#presence .tg-face")).to_have_text(["A"])
+    twin.page.close()
 
 
-def test_tab_that_slept_catches_up_whole(both: Pair, shell: Shell):
+def check_tab_that_slept_catches_up_whole(both: Pair, shell: Shell) -> None:
     alice, bob = both.seats
     bob.context.set_offline(True)
     # more than the server tells one by one: the page is read anew, and what waits here is kept
@@ -229,7 +244,7 @@ def test_tab_that_slept_catches_up_whole(both: Pair, shell: Shell):
     assert "t3" not in bob.shown()["nodes"]
 
 
-def check_undo_takes_back_ones_own_alone(both: Pair):
+def check_undo_takes_back_ones_own_alone(both: Pair) -> None:
     alice, bob = both.seats
     rename(alice, "t3", "Alice's")
     both.until(lambda: title_of(bob, "t3") == "Alice's")
@@ -242,7 +257,7 @@ def check_undo_takes_back_ones_own_alone(both: Pair):
     assert [both.rows()["nodes"][node][2] for node in ("t3", "t4")] == ["t3", "Bob's"]
 
 
-def test_undo_of_what_somebody_changed_since_is_decided(both: Pair):
+def check_undo_of_what_somebody_changed_since_is_decided(both: Pair) -> None:
     alice, bob = both.seats
     for seat, title in ((alice, "Alice's"), (bob, "Bob's")):
         rename(seat, "t1", title)
@@ -261,13 +276,13 @@ def test_undo_of_what_somebody_changed_since_is_decided(both: Pair):
     both.until_equal()
     assert both.rows()["nodes"]["t1"][2] == "Alice's"
     for seat, title in ((alice, "One"), (bob, "Two")):
-        rename(seat, "t2", title)
+        rename(seat, "t5", title)
         both.until_equal()
     alice.editor("(e) => { e.edits.undo(); }")
     dialog.get_by_text("Undo anyway").click()
     dialog.get_by_role("button", name="Apply").click()
 
-    both.until(lambda: both.rows()["nodes"]["t2"][2] == "t2")
+    both.until(lambda: both.rows()["nodes"]["t5"][2] == "t5")
     both.until_equal()
 
 
@@ -276,7 +291,7 @@ def test_comments_and_presence_are_seen_by_the_other_until_one_leaves(both: Pair
     check_presence_shows_names_selections_and_who_left(both)
 
 
-def check_comment_arrives_live_with_its_count_and_a_mention(both: Pair):
+def check_comment_arrives_live_with_its_count_and_a_mention(both: Pair) -> None:
     alice, bob = both.seats
     alice.editor("(e) => { e.canvas.pick(['t2']); e.panel('comments'); }")
     alice.page.locator("#comment-new").fill("half a thought")
@@ -305,7 +320,7 @@ def check_comment_arrives_live_with_its_count_and_a_mention(both: Pair):
     assert both.stack.sql(runs, (both.workflow,)) == [(0,)]
 
 
-def test_person_taken_off_the_team_hears_no_more(both: Pair):
+def check_person_taken_off_the_team_hears_no_more(both: Pair) -> None:
     alice, bob = both.seats
     expect(alice.page.locator("#presence .tg-face")).to_have_count(1)
 
@@ -317,6 +332,6 @@ def test_person_taken_off_the_team_hears_no_more(both: Pair):
     expect(bob.page.locator("#live-words")).to_contain_text(
         "no longer have access to this workflow"
     )
-    rename(alice, "t1", "Unheard")
-    both.until(lambda: both.rows()["nodes"]["t1"][2] == "Unheard")
-    assert title_of(bob, "t1") == "t1"
+    rename(alice, "t3", "Unheard")
+    both.until(lambda: both.rows()["nodes"]["t3"][2] == "Unheard")
+    assert title_of(bob, "t3") == "t3"
