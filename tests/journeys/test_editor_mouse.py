@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.canvas_document import edge, workflow
 from tests.journeys.canvas_document import node as made
+from tests.journeys.chatting import copy_sample
 from tests.journeys.drawing import Board, open_board
 from tests.journeys.editing import Draft, open_sample
 from tests.journeys.seeing import box_of, middle, ready, steady, until
@@ -134,7 +135,13 @@ def test_node_added_under_the_overview_is_moved_out_from_under_it(signed_in: Pag
     assert at["y"] >= canvas["y"]
 
 
-def test_mark_of_the_problems_follows_their_number(draft: Draft):
+def test_nodes_come_from_an_edge_from_the_background_and_from_a_file(draft: Draft):
+    check_mark_of_the_problems_follows_their_number(draft)
+    check_plus_on_an_edge_inserts_and_double_click_adds(draft)
+    check_dropped_file_joins_the_draft_or_becomes_it(draft)
+
+
+def check_mark_of_the_problems_follows_their_number(draft: Draft):
     page = draft.page
     button = page.locator("#problems-button")
     expect(button).to_have_text(re.compile("No problems"))
@@ -152,7 +159,7 @@ def test_mark_of_the_problems_follows_their_number(draft: Draft):
     expect(button.locator("use")).to_have_attribute("href", re.compile("#check$"))
 
 
-def test_plus_on_an_edge_inserts_and_double_click_adds(draft: Draft):
+def check_plus_on_an_edge_inserts_and_double_click_adds(draft: Draft):
     page = draft.page
     edge = between(draft, "User message", "Recall")
     plus = page.get_by_role("button", name="Insert node here")
@@ -242,7 +249,7 @@ def drop(page: Page, name: str, text: str) -> None:
         )
 
 
-def test_dropped_file_joins_the_draft_or_becomes_it(draft: Draft):
+def check_dropped_file_joins_the_draft_or_becomes_it(draft: Draft):
     page = draft.page
     before = len(draft.titles)
     drop(page, "part.yml", FILE)
@@ -298,7 +305,15 @@ def check_outline_follows_the_draft_and_its_tree_edits_by_keyboard(draft: Draft)
     assert ("Recall", "source", "Template") in draft.ends
 
 
-def test_outline_works_without_javascript(draft: Draft):
+def test_workflow_is_opened_at_a_node_embedded_and_without_javascript(signed_in: Page):
+    address = copy_sample(signed_in.context, "chatbot")
+    draft = Draft(signed_in, address.split("/")[2])
+    check_address_with_a_node_opens_it(draft)
+    check_embedded_editor_is_the_canvas_alone(draft)
+    check_outline_works_without_javascript(draft)
+
+
+def check_outline_works_without_javascript(draft: Draft):
     browser = draft.page.context.browser
     assert browser
     context = browser.new_context(
@@ -320,7 +335,7 @@ def test_outline_works_without_javascript(draft: Draft):
     assert ("LLM", "source", "Answer") in draft.ends
 
 
-def test_embedded_editor_is_the_canvas_alone(draft: Draft):
+def check_embedded_editor_is_the_canvas_alone(draft: Draft):
     page = draft.page
     page.goto(f"/workflows/{draft.id}/?embed=1")
     ready(page)
@@ -330,7 +345,7 @@ def test_embedded_editor_is_the_canvas_alone(draft: Draft):
         expect(page.locator(part)).to_be_hidden()
 
 
-def test_address_with_a_node_opens_it(draft: Draft):
+def check_address_with_a_node_opens_it(draft: Draft):
     page = draft.page
     page.goto(f"/workflows/{draft.id}/?node=llm")
     ready(page)
