@@ -5,9 +5,9 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.journeys.editing import edit_elsewhere, id_in, import_workflow, open_sample
+from tests.journeys.editing import Draft, edit_elsewhere, id_in, import_workflow, open_sample
 from tests.journeys.seeing import Gate, ready, until
 
 
@@ -104,10 +104,24 @@ def data_of(page: Page, node: str) -> dict[str, Any]:
     return data
 
 
-def test_prompt_is_completed_checked_previewed_and_undone(editor: Page) -> None:
-    choose(editor, "llm")
-    text = editor.locator("[data-field=prompt_template] textarea").first
+def test_prompt_is_typed_beside_the_edits_of_somebody_else_completed_and_undone(editor: Page):
+    check_text_that_comes_back_together_with_the_edit_of_somebody_else_is_no_conflict(editor)
+    check_typing_goes_on_while_somebody_else_edits_another_field(editor)
+    check_prompt_is_completed_checked_previewed_and_undone(editor)
+
+
+def begin_prompt(page: Page) -> Locator:
+    """Empty, with the cursor in it."""
+    choose(page, "llm")
+    text = page.locator("[data-field=prompt_template] textarea").first
+    text.fill("")
+    saved(page)
     text.click()
+    return text
+
+
+def check_prompt_is_completed_checked_previewed_and_undone(editor: Page) -> None:
+    text = begin_prompt(editor)
     editor.keyboard.type("About {{#top")
     expect(editor.get_by_role("option", name="topic")).to_be_visible()
     editor.keyboard.press("Enter")
@@ -145,13 +159,11 @@ def test_prompt_is_completed_checked_previewed_and_undone(editor: Page) -> None:
     until(editor, lambda: "ghost" not in data_of(editor, "llm")["prompt_template"][0]["text"])
 
 
-def test_text_that_comes_back_together_with_the_edit_of_somebody_else_is_no_conflict(
+def check_text_that_comes_back_together_with_the_edit_of_somebody_else_is_no_conflict(
     editor: Page,
 ) -> None:
     """The page asks for the other edit; when it is answered late, the answer has what was saved here meanwhile."""
-    choose(editor, "llm")
-    text = editor.locator("[data-field=prompt_template] textarea").first
-    text.click()
+    begin_prompt(editor)
     editor.keyboard.type("one ")
     saved(editor)
     changes = Gate(editor, CHANGES)
@@ -166,21 +178,20 @@ def test_text_that_comes_back_together_with_the_edit_of_somebody_else_is_no_conf
     expect(editor.locator(".insp-title")).to_have_value("Ponder")
     until(editor, lambda: data_of(editor, "llm")["prompt_template"][0]["text"] == "one two three")
     assert editor.evaluate("mnemoflow.editor.edits.unsavedChanges.all") == []
+    editor.unroute_all()
 
 
-def test_typing_goes_on_while_somebody_else_edits_another_field(editor: Page) -> None:
-    choose(editor, "llm")
-    text = editor.locator("[data-field=prompt_template] textarea").first
-    text.click()
+def check_typing_goes_on_while_somebody_else_edits_another_field(editor: Page) -> None:
+    text = begin_prompt(editor)
     editor.keyboard.type("one ")
     edit_elsewhere(
         editor,
         id_in(editor),
-        {"op": "rename", "id": "llm", "title": "Ponder"},
+        {"op": "rename", "id": "llm", "title": "Wonder"},
         {"op": "set", "id": "llm", "path": ["desc"], "value": "thinks"},
     )
     editor.keyboard.type("two ")
-    expect(editor.locator(".insp-title")).to_have_value("Ponder")
+    expect(editor.locator(".insp-title")).to_have_value("Wonder")
     editor.keyboard.type("three")
 
     expect(text).to_be_focused()
@@ -322,6 +333,7 @@ def test_problems_and_titles_leave_the_focus_to_who_types(editor: Page):
     check_slash_after_a_problem_that_is_pressed_twice_is_typed(editor)
     check_rows_without_a_name_are_marked_once_they_are_left(editor)
     check_title_that_is_typed_survives_the_late_answer_to_adding_the_node(editor)
+    check_new_node_opens_at_its_settings_whatever_was_open_before(editor)
 
 
 def check_slash_after_a_problem_that_is_pressed_twice_is_typed(editor: Page) -> None:
@@ -470,15 +482,15 @@ def check_rows_without_a_name_are_marked_once_they_are_left(editor: Page) -> Non
     )
 
 
-def test_new_node_opens_at_its_settings_whatever_was_open_before(signed_in: Page):
-    draft = import_workflow(signed_in, DOCUMENT)
+def check_new_node_opens_at_its_settings_whatever_was_open_before(editor: Page) -> None:
+    draft = Draft(editor, id_in(editor))
     draft.focus("Count")
-    panel = signed_in.locator("#panel-node")
+    panel = editor.locator("#panel-node")
     expect(panel.locator(".insp-title")).to_have_value("Count")
     panel.get_by_role("tab", name="Last run").click()
     expect(panel.locator("[data-tab-body=last]")).to_be_visible()
 
-    signed_in.keyboard.press("Escape")
+    editor.keyboard.press("Escape")
     draft.add_template_after("Count")
 
     expect(panel.locator(".insp-title")).to_have_value("Template")
