@@ -82,6 +82,8 @@ def test_keys_and_focus_are_where_somebody_types(draft: Draft):
     check_open_picker_takes_the_focus_back(draft)
     check_palette_is_one_stop_and_its_items_know_the_key_for_more(draft)
     check_kinds_that_can_stand_nowhere_are_dimmed_and_say_why(draft)
+    check_focus_goes_to_what_is_left_and_to_what_comes_back(draft)
+    check_picker_that_is_opened_before_the_last_node_has_come_keeps_the_focus(draft)
 
 
 def check_letters_of_a_note_to_publish_are_no_shortcuts(draft: Draft):
@@ -132,7 +134,7 @@ def test_connecting_from_where_nothing_can_follow_offers_what_it_could_follow(si
     assert board.stored_edges() == {("start", "source", "t")}
 
 
-def test_focus_goes_to_what_is_left_and_to_what_comes_back(draft: Draft):
+def check_focus_goes_to_what_is_left_and_to_what_comes_back(draft: Draft):
     page = draft.page
     page.reload()
     ready(page)
@@ -290,22 +292,23 @@ def check_find_gets_what_is_typed_however_quickly_it_follows_the_commands(draft:
         page.keyboard.press("Escape")
 
 
-def test_picker_that_is_opened_before_the_last_node_has_come_keeps_the_focus(draft: Draft):
+def check_picker_that_is_opened_before_the_last_node_has_come_keeps_the_focus(draft: Draft):
     page, gate = draft.page, Gate(draft.page, "**/draft/")
     before = len(draft.titles)
     draft.focus("Recall")
     page.keyboard.press("a")
-    draft.pick("template")
+    draft.pick("llm")
     until(page, lambda: gate.waiting)
 
     page.keyboard.press("a")
     field = page.locator("#picker-query")
     expect(field).to_be_focused()
     gate.open()
-    draft.heard("Added Template after Recall")  # said when the node has come
+    draft.heard("Added LLM after Recall")  # said when the node has come
 
     expect(field).to_be_focused()
     assert len(draft.titles) == before + 1
+    page.unroute_all()
 
 
 def check_open_picker_takes_the_focus_back(draft: Draft):
