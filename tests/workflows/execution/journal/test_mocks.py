@@ -84,4 +84,5 @@ def test_mocks_of_a_workflow_without_secrets_stay_as_they_are() -> None:
     mocks = {"end": {"outputs": {"text": "hi"}}}
 
     assert mask_mocks(mocks, NO_REDACTION) is mocks
-    assert mask_mocks(None, NO_REDACTION) is read_mocks(None, NO_REDACTION) is None
+    assert mask_mocks(None, NO_REDACTION) is None
+    assert read_mocks(None, NO_REDACTION) is None
