@@ -215,8 +215,9 @@ def find_version_or_draft(principal: Principal, workflow: Workflow, name: str) -
     if name == "draft":
         permissions.check_view(principal, workflow)
         return None
-    number = int(name) if name.isdecimal() and len(name) < 10 else 0
-    return find_version(principal, workflow, number)
+    return find_version(
+        principal, workflow, int(name) if name.isdecimal() and len(name) < 10 else 0
+    )
 
 
 def find_versions(

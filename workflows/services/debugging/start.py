@@ -93,8 +93,8 @@ def start_debug_run(
             partial = replace(partial, previous=previous_run.apply_pins(previous, document, mocks))
         if options.part.extent is Extent.ALL:
             person = resolve_subject(principal, subject)
-            debug = options.dump(**_describe_people(workflow, pins))
-            request = RunRequest(workflow, snapshot, selected, person, debug=debug)
+            request = RunRequest(workflow, snapshot, selected, person, debug=options.dump())
+            request = _name_people(request, pins)
             arguments["mocks"] = mocks
             return runs.queue_run(principal, runs.check_request(principal, request, **arguments))
         person = partial.resolve_subject(principal, subject)
@@ -117,9 +117,8 @@ def start_debug_run(
             marks=runs.InputMarks.of(previous.run) if previous is not None else runs.NO_MARKS,
         )
         query, key = arguments.get("query"), arguments.get("conversation")
-        completed = partial.complete_request(principal, request, query, key)
-        debug = {**(completed.debug or {}), **_describe_people(workflow, pins)}
-        return runs.queue_run(principal, replace(completed, debug=debug))
+        request = partial.complete_request(principal, request, query, key)
+        return runs.queue_run(principal, _name_people(request, pins))
 
 
 def _select_pins(workflow: Workflow, options: RunOptions) -> Mapping[str, Json]:
@@ -130,10 +129,10 @@ def _select_pins(workflow: Workflow, options: RunOptions) -> Mapping[str, Json]:
     return pins
 
 
-def _describe_people(workflow: Workflow, pins: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the people whose words the pins may have, as ``Run.debug`` has them: the run is erased with each of them."""
-    people = list_people(workflow, pins) if pins else []
-    return {PINS_OF: people} if people else {}
+def _name_people(request: RunRequest, pins: Mapping[str, Json]) -> RunRequest:
+    """Return the request with the people whose words its pins may have: the run is erased with each of them."""
+    people = list_people(request.workflow, pins) if pins else []
+    return replace(request, debug={**(request.debug or {}), PINS_OF: people}) if people else request
 
 
 @dataclass(frozen=True)
