@@ -1,7 +1,6 @@
 """Selectors: every function finds rows and checks the permission in one call.
 
-A missing row and a row of another team raise the same ``NotFound``. A row that the principal may see but not use in
-this way raises ``NotAllowed`` with a message.
+A missing row, or one of another team, raises ``NotFound``; one that the principal may only see raises ``NotAllowed``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
