@@ -110,7 +110,7 @@ ROWS: list[Row] = [
     Row("PUT", API_PIN, "- 404 403 200 200 404", {**PINNED, **NODE}, OUTPUTS, foreign=only_the_run(200)),
     Row("DELETE", API_PIN, "- 404 403 204 204 404", {**PINNED, **NODE}, foreign=only_the_run(204)),
     # Pages
-    Row("POST", f"{PAGE}/try/", "- 404 201 201 201 -", PINNED, {}),
+    Row("POST", f"{PAGE}/try/", "- 404 403 201 201 -", PINNED, {}),
     Row("GET", f"{PAGE}/run-list/", "- 404 200 200 200 -", PINNED),
     Row("GET", f"{PAGE}/memory/", "- 404 200 200 200 -", PINNED),
     Row("POST", f"{PAGE}/memory/", "- 404 404 404 404 -", PINNED, {"act": "forget", "entry": NO_ENTRY}),

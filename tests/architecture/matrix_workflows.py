@@ -309,10 +309,11 @@ ROWS: list[Row] = [
     Row("GET", "workflows/archived/", "- 200 200 200 200 -"),
     Row("GET", "workflows/<uuid:workflow_id>/export/", "- 404 200 200 200 -", WORKFLOW),
     # Pages: runs
-    Row("POST", "workflows/<uuid:workflow_id>/say/", "- 404 302 302 302 -", CHAT, SAID),
+    Row("POST", "workflows/<uuid:workflow_id>/say/", "- 404 403 302 302 -", CHAT, SAID),
     Row("POST", "workflows/<uuid:workflow_id>/say/", "- 404 404 404 404 -", {**CHAT, **TALK}, SAID, foreign=KEY_IS_FREE_HERE),
-    Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 302 302 302 -", WORKFLOW, {}),
-    Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 422 422 422 -", {**WORKFLOW, **TALK}, {}, foreign=KEY_IS_FREE_HERE),
+    Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 403 302 302 -", WORKFLOW, {}),
+    Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 302 302 302 -", PUBLISHED, {}),
+    Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 403 422 422 -", {**WORKFLOW, **TALK}, {}, foreign=KEY_IS_FREE_HERE),
     Row("POST", "workflows/<uuid:workflow_id>/start/", "- 404 404 404 404 -", {**WORKFLOW, "person": "account"}, {}),
     Row(
         "PATCH",
