@@ -214,9 +214,8 @@ def find_version_or_draft(principal: Principal, workflow: Workflow, name: str) -
     if name == "draft":
         permissions.check_view(principal, workflow)
         return None
-    return find_version(
-        principal, workflow, int(name) if name.isdecimal() and len(name) < 10 else 0
-    )
+    number = int(name) if name.isdecimal() and len(name) < 10 else 0
+    return find_version(principal, workflow, number)
 
 
 def find_versions(
