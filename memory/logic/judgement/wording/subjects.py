@@ -16,7 +16,7 @@ MAX_JOINED: Final = 300  # characters of two sentences that are one fact togethe
 # Pronouns that begin a sentence as its subject, of women, of men, and of those whose gender they don't say.
 _SHE: Final = r"she|sie|elle|ella|ela|lei|zij|ze|ona|она|هي"
 _HE: Final = r"he|er|il(?! (?:y a|fait|faut|pleut|neige|est \d))|él|ele|lui|hij|on(?= [^\W\d_]+(?:ł|je|ma|mieszka|jest|pracuje|lubi)\b)|он|هو"
-_THEY: Final = r"they|ils|elles|ellos|ellas|eles|elas|loro|oni|они|onlar|هم|it|es(?= (?:heißt|ist ein|lebt|wohnt))|het(?= (?:heet|is een))|o(?= [^\W\d_]+)"
+_THEY: Final = r"they|ils|elles|ellos|ellas|eles|elas|loro|oni|они|onlar|هم|it|es(?= (?:heißt|ist ein|lebt|wohnt))|het(?= (?:heet|is een))|o(?! (?:meu|nosso)s? )(?= [^\W\d_]+)"
 _UNSPACED_SUBJECT: Final = r"彼女(?!が(?:い|で)|と)(?=[はがも])|彼(?=[はがも])|あの人(?=[はがも])|她|他|它|牠|พวกเขา|เขา|เธอ|그녀(?=[는가])|그(?=는\s)|그 사람(?=[은이])"
 _SUBJECT: Final = re.compile(
     rf"^(?:(?P<she>{_SHE})|(?P<he>{_HE})|(?P<they>{_THEY}))(?=['\s])|^(?:{_UNSPACED_SUBJECT})(?!的|们|們)",

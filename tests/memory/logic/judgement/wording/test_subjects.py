@@ -58,6 +58,10 @@ from tests.support.cases import for_each
             ["제 누나는 의사예요.", "제 누나는 부산에 살아요."],
         ),
         (["พี่สาวของฉันเป็นหมอ", "เธออยู่ที่ภูเก็ต"], ["พี่สาวของฉันเป็นหมอ", "พี่สาวของฉันอยู่ที่ภูเก็ต"]),
+        (
+            ["A minha irmã é médica.", "O meu número é 912 000."],
+            ["A minha irmã é médica.", "O meu número é 912 000."],
+        ),
         (["I live in Rome.", "It is sunny."], ["I live in Rome.", "It is sunny."]),
         (["My brother Tom has a dog.", "I like it."], ["My brother Tom has a dog.", "I like it."]),
     ],
@@ -74,6 +78,7 @@ def test_pronoun_gets_the_name_of_whom_it_means(sentences: list[str], result: li
         ("I have a dog, his name is Rex.", 0.45), ("Tengo novia, se llama Laura.", 0.45), ("Mi hijo se llama Tom.", 0.45),
         ("I'm Ana.", 0.9), ("Ich heiße Ana.", 0.9), ("Je m'appelle Ana.", 0.9), ("Me llamo Ana.", 0.9), ("Adım Ali.", 0.9),
         ("彼女がいます。", 0.9), ("彼女とローマに住んでいます。", 0.9), ("I told her a story.", 0.9), ("Il y a du bruit chez moi.", 0.9),
+        ("O meu número novo é 912 000.", 0.9), ("O nosso endereço mudou.", 0.9), ("O Bursa'da yaşıyor.", 0),
     ],
 )  # fmt: skip
 def test_third_person_is_never_the_speaker(text: str, limit: float) -> None:
