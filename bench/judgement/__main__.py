@@ -2,8 +2,8 @@
 
 It trains the probes on four in five of the sentences in the folders of `bench/judgement`, prints what they say of the
 fifth one, plays the conversations of `bench/judgement/conversations.yml`, and says facts that are all so at the same time
-(`bench/judgement/together`, `bench/paraphrases.json`), none of which may take the place of another one. None of these was
-used for training. `--write` trains on all sentences and writes the weights and the list of light terms that the product
+(`bench/judgement/together`, `bench/paraphrases.json`), none of which may take the place of another one. Then it says turns
+that change something, and others that only look so (`bench/judgement/retiring`). None of these was used for training. `--write` trains on all sentences and writes the weights and the list of light terms that the product
 uses; how facts are compared depends on that list, so run it once more without the option.
 """
 
@@ -19,7 +19,8 @@ import numpy as np
 from bench._common import Bar, report
 from bench.judgement.conversations import list_failed, play_conversations
 from bench.judgement.light_terms import list_light_terms, write_light_terms
-from bench.judgement.sentences import read_questions, read_sentences, read_times
+from bench.judgement.retiring import RetiringFigures, measure_retiring, read_retiring
+from bench.judgement.sentences import read_changes, read_questions, read_sentences, read_times
 from bench.judgement.together import find_retirements, read_people
 from bench.judgement.training import (
     PENALTIES,
@@ -44,6 +45,8 @@ MIN_STORED, MIN_REFUSED, MIN_CONVERSATIONS = 0.88, 0.9, 0.85
 MIN_ASKED_FORMER, MAX_TAKEN_FOR_FORMER = 0.8, 0.02
 # Share of facts that take the place of another one although both are so at the same time.
 MAX_RETIRED = 0.03
+# Shares of the turns that only look like a change and retire something, and of the changes that retire what they mean.
+MAX_WRONG_ATTACKS, MIN_CHANGES = 0.1, 0.75
 
 
 def main() -> int:
@@ -53,8 +56,9 @@ def main() -> int:
     options = parser.parse_args()
     sentences = read_sentences()
     questions = [*read_questions(), *read_times()]
-    examples = embed_sentences([*sentences, *add_variants(sentences), *questions], encode)
-    count = len(sentences) + len(questions)
+    facts = [*sentences, *read_changes()]
+    examples = embed_sentences([*facts, *add_variants(facts), *questions], encode)
+    count = len(facts) + len(questions)
     sys.stdout.write(f"{count} sentences, {len(examples)} with their variants\n")
     training = [example for example in examples if not example.is_held_out]
     probes = train_probes(training, encoder.ENCODER)
@@ -70,6 +74,8 @@ def main() -> int:
         sys.stdout.write(f"  not passed: {name}\n")
     share = sum(right for right, _ in passed.values()) / sum(total for _, total in passed.values())
     retired = _measure_retirements(Judge(encode, probes))
+    retiring = measure_retiring(Judge(encode, probes), read_retiring())
+    _print_retiring(retiring)
     if options.write:
         save_probes(train_probes(examples, encoder.ENCODER))
         write_light_terms(list_light_terms(sentences))
@@ -80,6 +86,8 @@ def main() -> int:
         Bar("others taken for one", taken_for_former, MAX_TAKEN_FOR_FORMER),
         Bar("conversations", share, MIN_CONVERSATIONS, at_least=True),
         Bar("facts that wrongly retire another one", retired, MAX_RETIRED),
+        Bar("attacks that retire", retiring.share_of_wrong_attacks, MAX_WRONG_ATTACKS),
+        Bar("changes that retire", retiring.share_of_right_changes, MIN_CHANGES, at_least=True),
     ]
     return report(bars, {"accuracy": accuracies, "conversations": passed}, options.json)
 
@@ -91,6 +99,17 @@ def _measure_retirements(judge: Judge) -> float:
     for each in retirements.wrong:
         sys.stdout.write(f"  wrongly retired: {each.fact} ← {each.by}\n")
     return retirements.share
+
+
+def _print_retiring(figures: RetiringFigures) -> None:
+    """Print how many attacks and changes were judged right, and the others."""
+    right = figures.attacks - len(figures.wrong_attacks)
+    sys.stdout.write(f"attacks that retire nothing     {right:4} of {figures.attacks}\n")
+    right = figures.changes - len(figures.wrong_changes)
+    sys.stdout.write(f"changes that retire the fact    {right:4} of {figures.changes}\n")
+    for case in (*figures.wrong_attacks, *figures.wrong_changes):
+        word = "no change" if case.retires else "attack"
+        sys.stdout.write(f"  {word}: {' '.join(case.known)} ← {case.turn}\n")
 
 
 def encode(texts: Sequence[str]) -> np.ndarray:

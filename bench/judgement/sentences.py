@@ -1,9 +1,13 @@
-"""Reads the sentences from which the probes are trained: ``<language>.txt`` in ``sentences``, ``questions`` and ``times``.
+"""Reads the sentences from which the probes are trained: ``<language>.txt`` in the folders.
 
 A line is ``kind attribute about change | sentence``; for the kind ``nothing`` the second word says what it is instead, and
 the third whom it concerns: ``person`` or ``world``. A line of the questions is ``concern | sentence``; they train only the
 probe for it. So do the lines of the times, ``former | question`` or ``now | question``: they say whether a question about the
 person is answered by what stopped holding. All other questions are answered by what holds now.
+
+A line of the changes is ``change | fact``. These facts look alike, but some change what is known and others don't, such as a
+new employer and a former one. They train only the probe for it: more of such facts would outweigh what people talk about,
+from which the others are trained.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,6 +29,7 @@ from memory.logic.judgement.labels import (
 FOLDER: Final = Path(__file__).with_name("sentences")
 QUESTIONS: Final = Path(__file__).with_name("questions")
 TIMES: Final = Path(__file__).with_name("times")
+CHANGES: Final = Path(__file__).with_name("changes")
 NOTHING: Final = "nothing"
 ALL: Final = "all"  # of a wish to forget everything
 
@@ -64,6 +69,12 @@ def read_times(folder: Path = TIMES) -> list[Sentence]:
     return [question for path in paths for question in _read_file(path, _read_time)]
 
 
+def read_changes(folder: Path = CHANGES) -> list[Sentence]:
+    """Return all facts that only say what they change. Raises ValueError as ``read_sentences``."""
+    paths = sorted(folder.glob("*.txt"))
+    return [fact for path in paths for fact in _read_file(path, _read_changing)]
+
+
 def _read_file(path: Path, read: ReadLine | None = None) -> Iterator[Sentence]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
@@ -82,6 +93,11 @@ def _read_question(line: str, language: str) -> Sentence:
 def _read_time(line: str, language: str) -> Sentence:
     word, text = _split_line(line)
     return Sentence(text, language, None, concern=Concern.PERSON, time=AskedTime(word))
+
+
+def _read_changing(line: str, language: str) -> Sentence:
+    word, text = _split_line(line)
+    return Sentence(text, language, None, change=Change(word))
 
 
 def _read_line(line: str, language: str) -> Sentence:

@@ -28,6 +28,7 @@ from memory.logic.judgement.wishes.candidates import MIN_POSSIBLE
 # Probabilities and cosines of centered vectors; `python -m bench.judgement` prints what they decide.
 MIN_SURE_TOPIC: Final = 0.5  # that two statements have the same topic, so that both can't be true
 MIN_CHANGED: Final = 0.3  # that something changed or ended
+MIN_ENDED: Final = 0.4  # … that it ended, which may be any of several things with a common word
 MIN_SURE_CHANGE: Final = 0.5
 MAX_PAST: Final = 0.4
 MIN_NEAR: Final = 0.25
@@ -115,7 +116,8 @@ def list_replaced(
 
 def _replaces_nothing(clause: Clause) -> bool:
     """Return whether the clause tells of the past, or adds to what is known, whatever that is."""
-    if clause.past >= MAX_PAST and clause.changed + clause.ended < MIN_CHANGED:
+    is_past_first = clause.past >= max(clause.changed, clause.ended)
+    if clause.past >= MAX_PAST and (is_past_first or clause.changed + clause.ended < MIN_CHANGED):
         return True
     return clause.ended < MIN_SURE_CHANGE and _adds(clause.text)
 
@@ -126,7 +128,7 @@ def _replaces(clause: Clause, fact: Clause, likeness: Likeness) -> bool:
         return True
     if not is_same_person(clause, fact, likeness):
         return False
-    if clause.ended >= MIN_CHANGED and clause.ended >= clause.changed:
+    if clause.ended >= MIN_ENDED and clause.ended >= clause.changed:
         return _ends(clause, likeness, same_topic=same_topic)
     if same_topic and likeness.is_single:
         return clause.changed >= MIN_CHANGED or _is_other_value(likeness)

@@ -3,6 +3,7 @@
 import pytest
 
 from bench.judgement.conversations import FILE, play_conversations
+from bench.judgement.retiring import measure_retiring, read_retiring
 from bench.judgement.together import find_retirements, read_people
 from memory.embedding import encoder
 from memory.logic.judgement.judge import Judge
@@ -197,6 +198,14 @@ def test_hardly_a_fact_takes_the_place_of_one_that_is_so_at_the_same_time(judge:
 
     assert retirements.count > 200
     assert retirements.share <= 0.03, retirements.wrong
+
+
+def test_what_only_looks_like_a_change_hardly_retires_anything(judge: Judge) -> None:
+    figures = measure_retiring(judge, read_retiring())
+
+    assert (figures.attacks, figures.changes) == (121, 65)
+    assert figures.share_of_wrong_attacks <= 0.1, figures.wrong_attacks
+    assert figures.share_of_right_changes >= 0.8, figures.wrong_changes
 
 
 def test_what_a_person_asks_to_forget_is_found_by_what_it_is_about(judge: Judge) -> None:
