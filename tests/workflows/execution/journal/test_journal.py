@@ -99,6 +99,25 @@ async def test_steps_that_are_not_written_yet_share_the_last_commit(
     journal.close()
 
 
+async def test_end_of_a_run_is_sent_without_waiting_for_further_events(
+    db: Forgetful, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workflows.execution.journal.outbox.EVENTS_DELAY", 86_400.0)
+    sent: list[tuple[str, str]] = []
+
+    async def publish(_self: Publisher, messages: list[tuple[str, str]]) -> None:
+        sent.extend(messages)
+
+    monkeypatch.setattr(Publisher, "publish", publish)
+    journal = journal_of(await claimed(db, run), db)
+
+    await journal.finish(RunFinished("succeeded"), END)  # the journal isn't closed yet
+
+    await until_async(lambda: sent)
+    assert RunFinished.name in sent[0][1]
+    journal.close()
+
+
 @pytest.mark.parametrize("answer", [True, False])
 async def test_end_of_a_run_answers_a_question_in_the_same_commit(
     run: Run, db: Forgetful, owner_db: psycopg.Connection[Any], answer: bool
