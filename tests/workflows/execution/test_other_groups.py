@@ -145,7 +145,7 @@ def test_entry_that_the_person_wrote_themselves_opens_a_group(cast: Cast, drive:
         services.remember(door, namespace=namespace, key=person.user.name, value="Tea is green")
 
     mine = drive(workflow, "Which tea?", group="g", asks="written")
-    theirs = drive(workflow, "Which tea?", group="g", asks="written", by=cast.vic.principal)
+    theirs = drive(workflow, "Which tea?", group="g", asks="written", by=cast.ada.principal)
 
     assert "Tea is green" in history(mine)
     assert history(theirs) == ""
