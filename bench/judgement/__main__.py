@@ -3,8 +3,10 @@
 It trains the probes on four in five of the sentences in the folders of `bench/judgement`, prints what they say of the
 fifth one, plays the conversations of `bench/judgement/conversations.yml`, and says facts that are all so at the same time
 (`bench/judgement/together`, `bench/paraphrases.json`), none of which may take the place of another one. Then it says turns
-that change something, and others that only look so (`bench/judgement/retiring`). None of these was used for training. `--write` trains on all sentences and writes the weights and the list of light terms that the product
-uses; how facts are compared depends on that list, so run it once more without the option.
+that change something, and others that only look so (`bench/judgement/retiring`). None of these was used for training.
+
+`--write` trains on all sentences and writes the weights and the list of light terms that the product uses; how facts are
+compared depends on that list, so run it once more without the option.
 """
 
 import argparse

@@ -71,7 +71,8 @@ def train_probe(examples: Sequence[Example], name: str) -> Probe:
 
 
 def get_label(example: Example, name: str) -> str | None:
-    return getattr(example.sentence, name)
+    label: str | None = getattr(example.sentence, name)
+    return label
 
 
 def _fit(
