@@ -35,10 +35,14 @@ class Phase:
 
 
 def build_phases(workers: int) -> tuple[Phase, ...]:
-    """Return the phases in their order: the longest and calmest first, what needs the whole machine last."""
+    """Return the phases in their order: the longest and calmest first, what needs the whole machine last.
+
+    Where several tests run at once, one more does without a browser: many wait for a clock or for a process that ends.
+    """
     journeys = TESTS / "journeys"
+    more = workers + 1 if workers > 1 else workers
     return (
-        Phase("parallel", "without a browser", workers, (TESTS,), (journeys,)),
+        Phase("parallel", "without a browser", more, (TESTS,), (journeys,)),
         Phase("browser", "in a browser", workers, (journeys,)),
         Phase("alone", "one at a time", 0, find_files_with_tests_alone()),
     )
